@@ -1,11 +1,11 @@
 import type { Database } from '../src/lib/firestore/database';
 import { retry } from '../src/lib/firestore/retry';
 import { streamStoredEntries, type EntryColumns, type ListKind } from '../src/lib/repositories/price-lists';
-import type { RequestContext } from '../src/lib/request-context';
+import type { WorkContext } from '../src/lib/work-context';
 import type { Attempt, ClaimedLists } from '../src/lib/schemas/key-record';
 import { toEntries } from '../src/price-lists/entries';
 import { compareEntries } from './entry-differences';
-import type { StoredAttempt, StoredList } from './invariants';
+import type { AttemptDocuments, StoredList } from './invariants';
 import { readStoredPayload } from '../src/price-lists/payload';
 import type { ProductColumns } from '../src/price-lists/submission-parser';
 import { countEntries, readAttemptDocuments, readEntries, type Fields } from '../records/stored-records';
@@ -14,13 +14,13 @@ import { countEntries, readAttemptDocuments, readEntries, type Fields } from '..
 const COUNTED_PER_READ = 1_000;
 
 /** Reads the records of attempts, and counts the document reads that Firestore bills. */
-export class StoredAttemptReader {
+export class AttemptReader {
   documentReads = 0;
 
   /** @param sampleSize number of entries of each list that are compared with the payload; Infinity for all */
   constructor(
     private readonly db: Database,
-    private readonly context: RequestContext,
+    private readonly context: WorkContext,
     private readonly sampleSize: number,
   ) {}
 
@@ -30,36 +30,36 @@ export class StoredAttemptReader {
     return retry(fn, this.context, 'outage');
   }
 
-  async readAttempt(attempt: Attempt): Promise<StoredAttempt> {
-    const { creation } = attempt;
-    const documents = await this.read(() => readAttemptDocuments(this.db, attempt), creation === null ? 1 : 3);
+  async readAttempt(attempt: Attempt): Promise<AttemptDocuments> {
+    const { lists } = attempt;
+    const documents = await this.read(() => readAttemptDocuments(this.db, attempt), lists === null ? 1 : 3);
     const payload = await this.read(() => readStoredPayload(this.db, attempt), attempt.payload_chunks);
     const { request } = documents;
-    if (creation === null) return { request, payload, lists: null };
+    if (lists === null) return { request, payload, lists: null };
 
     const products = payload.kind === 'valid' ? payload.submission.products : null;
     const wanted = products === null ? null : this.#selectEntries(products);
     const { expected_forward_cost, price_list } = documents.lists;
-    const lists = {
-      expected_forward_cost: await this.#readList('expected_forward_cost', creation, expected_forward_cost, wanted),
-      price_list: await this.#readList('price_list', creation, price_list, wanted),
+    const stored = {
+      expected_forward_cost: await this.#readList('expected_forward_cost', lists, expected_forward_cost, wanted),
+      price_list: await this.#readList('price_list', lists, price_list, wanted),
     };
-    return { request, payload, lists };
+    return { request, payload, lists: stored };
   }
 
   async #readList(
     kind: ListKind,
-    creation: ClaimedLists,
+    lists: ClaimedLists,
     document: Fields | undefined,
     wanted: Record<ListKind, EntryColumns> | null,
   ): Promise<StoredList> {
-    const entryCount = await this.read(() => countEntries(this.db, kind, creation), 0);
+    const entryCount = await this.read(() => countEntries(this.db, kind, lists), 0);
     this.documentReads += Math.max(1, Math.ceil(entryCount / COUNTED_PER_READ));
     if (wanted === null || this.sampleSize === 0) return { document, entryCount, entries: null };
     const columns = wanted[kind];
     const isComplete = this.sampleSize === Infinity;
     const readStored = () =>
-      isComplete ? streamStoredEntries(this.db, kind, creation) : readEntries(this.db, kind, creation, columns.ids);
+      isComplete ? streamStoredEntries(this.db, kind, lists) : readEntries(this.db, kind, lists, columns.ids);
     const entries = await this.read(
       () => compareEntries(columns, readStored()),
       isComplete ? entryCount : columns.ids.length,

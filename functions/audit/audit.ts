@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { collections } from '../src/lib/firestore/collections';
 import type { Database } from '../src/lib/firestore/database';
 import { keyDocumentId, LIST_KINDS } from '../src/lib/repositories/price-lists';
-import type { RequestContext } from '../src/lib/request-context';
+import type { WorkContext } from '../src/lib/work-context';
 import { getMarketFacts, parseKeyRecord, type KeyRecord } from '../src/lib/schemas/key-record';
-import { StoredAttemptReader } from './attempt-reader';
+import { AttemptReader } from './attempt-reader';
 import { forEachConcurrently } from '../records/concurrency';
 import {
   checkAttempt,
@@ -12,7 +12,7 @@ import {
   checkOverdue,
   checkSweepDueAt,
   checkTimes,
-  getRecordedAttempts,
+  getAttemptsOfKey,
   type Violation,
 } from './invariants';
 import {
@@ -67,7 +67,7 @@ const RECHECK_PAUSE_MS = 500;
 /** @param sampleSize number of entries of each list that are compared with the payload; Infinity for all */
 export async function audit(
   db: Database,
-  context: RequestContext,
+  context: WorkContext,
   sampleSize: number,
   reporter: AuditReporter,
 ): Promise<AuditReport> {
@@ -85,18 +85,18 @@ interface StoredKey {
 }
 
 class Auditor {
-  readonly #reader: StoredAttemptReader;
+  readonly #reader: AttemptReader;
   /** The ids of the request records and lists of all attempts that were checked. */
   readonly #referred = new Set<string>();
   readonly #counts = { keys: 0, attempts: 0, violations: 0, without_lists: 0, other_currency: 0 };
 
   constructor(
     private readonly db: Database,
-    private readonly context: RequestContext,
+    private readonly context: WorkContext,
     sampleSize: number,
     private readonly reporter: AuditReporter,
   ) {
-    this.#reader = new StoredAttemptReader(db, context, sampleSize);
+    this.#reader = new AttemptReader(db, context, sampleSize);
   }
 
   getReport(): AuditReport {
@@ -172,7 +172,7 @@ class Auditor {
 
   async #findViolations(record: KeyRecord): Promise<Violation[]> {
     const violations: Violation[] = [];
-    for (const recorded of getRecordedAttempts(record)) {
+    for (const recorded of getAttemptsOfKey(record)) {
       violations.push(...checkAttempt(recorded, await this.#reader.readAttempt(recorded.attempt)));
     }
     return violations;
@@ -226,8 +226,8 @@ function parseKey(document: StoredDocument | undefined): StoredKey | undefined {
 }
 
 const getReferredIds = (record: KeyRecord): string[] =>
-  getRecordedAttempts(record).flatMap(({ attempt: { document_id, creation } }) =>
-    creation === null ? [document_id] : [document_id, ...LIST_KINDS.map((kind) => creation[`${kind}_id`])],
+  getAttemptsOfKey(record).flatMap(({ attempt: { document_id, lists } }) =>
+    lists === null ? [document_id] : [document_id, ...LIST_KINDS.map((kind) => lists[`${kind}_id`])],
   );
 
 /** Whether only renewals changed a key record between two reads. */

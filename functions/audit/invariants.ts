@@ -46,19 +46,19 @@ export interface Violation {
 }
 
 /** An attempt in a key record: the current attempt, or a released one from the history. */
-export interface RecordedAttempt {
+export interface AttemptOfKey {
   record: KeyRecord;
   attempt: Attempt;
   status: KeyRecord['status'];
 }
 
-export const getRecordedAttempts = (record: KeyRecord): RecordedAttempt[] => [
+export const getAttemptsOfKey = (record: KeyRecord): AttemptOfKey[] => [
   { record, attempt: record, status: record.status },
   ...record.history.map((attempt) => ({ record, attempt, status: 'released' as const })),
 ];
 
 /** The records of an attempt, besides the key record. */
-export interface StoredAttempt {
+export interface AttemptDocuments {
   /** The fields of the request record; undefined if it does not exist. */
   request: Fields | undefined;
   payload: StoredPayload;
@@ -82,7 +82,7 @@ export function checkKeyRecord(record: KeyRecord, id: string): Violation[] {
   if (status === 'completed' && response === null)
     violations.push(report('response', 'is completed without a response'));
   // A completion without lists may be released, and keeps its response.
-  const mayHaveResponse = status === 'completed' || (status === 'released' && record.creation === null);
+  const mayHaveResponse = status === 'completed' || (status === 'released' && record.lists === null);
   if (!mayHaveResponse && response !== null) violations.push(report('response', `is ${status} with a response`));
   violations.push(...findContradictions(record).map((message) => report('key_record', message)));
   return violations;
@@ -164,7 +164,7 @@ export function checkTimes(record: KeyRecord, readAt: number): Violation[] {
 const toTimeText = (ms: number): string => new Date(ms).toISOString();
 
 /** Checks an attempt, its payload and its lists. */
-export function checkAttempt(recorded: RecordedAttempt, stored: StoredAttempt): Violation[] {
+export function checkAttempt(recorded: AttemptOfKey, stored: AttemptDocuments): Violation[] {
   const info = stored.payload.kind === 'valid' ? stored.payload.submission.info : undefined;
   const { lists } = stored;
   return [
@@ -176,7 +176,7 @@ export function checkAttempt(recorded: RecordedAttempt, stored: StoredAttempt): 
 }
 
 function checkRequest(
-  { record, attempt }: RecordedAttempt,
+  { record, attempt }: AttemptOfKey,
   request: Fields | undefined,
   info: PriceListInfo | undefined,
 ): Violation[] {
@@ -189,22 +189,22 @@ function checkRequest(
     products_count: attempt.products_count,
     fingerprint: attempt.fingerprint,
     market_id: attempt.market_id,
-    expected_forward_cost_id: attempt.creation?.expected_forward_cost_id ?? null,
-    price_list_id: attempt.creation?.price_list_id ?? null,
+    expected_forward_cost_id: attempt.lists?.expected_forward_cost_id ?? null,
+    price_list_id: attempt.lists?.price_list_id ?? null,
     created_at: attempt.claimed_at,
     payload_chunks: attempt.payload_chunks,
     key_id: attempt.key_id,
     ...getMarketFacts(attempt),
     ...(info && {
       info,
-      currency_differs: attempt.creation !== null && attempt.creation.currency !== info.currency_iso,
+      currency_differs: attempt.lists !== null && attempt.lists.currency !== info.currency_iso,
     }),
   };
   const names = Object.keys(expected).filter((name) => !isSame(request[name], expected[name]));
   return names.length === 0 ? [] : [report('request', `differs from its attempt: ${names.join(', ')}`)];
 }
 
-function checkPayload({ record, attempt, status }: RecordedAttempt, { request, payload }: StoredAttempt): Violation[] {
+function checkPayload({ record, attempt, status }: AttemptOfKey, { request, payload }: AttemptDocuments): Violation[] {
   const { document_id, products_count, payload_chunks, market_id } = attempt;
   const report = createReporter(
     record.boq_list_id,
@@ -231,7 +231,7 @@ function checkPayload({ record, attempt, status }: RecordedAttempt, { request, p
 }
 
 /** Compares the stored response with the records, byte for byte. */
-function checkResponse({ record, attempt, status }: RecordedAttempt, info: PriceListInfo): Violation[] {
+function checkResponse({ record, attempt, status }: AttemptOfKey, info: PriceListInfo): Violation[] {
   const { response, updated_at } = record;
   if (status !== 'completed' || response === null) return [];
   const expected = createSuccessResponse(attempt, info, updated_at);
@@ -249,15 +249,15 @@ function checkResponse({ record, attempt, status }: RecordedAttempt, info: Price
 const MAX_EXAMPLES = 3;
 
 function checkList(
-  recorded: RecordedAttempt,
+  recorded: AttemptOfKey,
   kind: ListKind,
   { document, entryCount, entries }: StoredList,
   info: PriceListInfo | undefined,
 ): Violation[] {
   const { record, attempt, status } = recorded;
-  const { products_count, creation } = attempt;
-  if (creation === null) return [];
-  const path = getListPath(kind, creation);
+  const { products_count, lists } = attempt;
+  if (lists === null) return [];
+  const path = getListPath(kind, lists);
   const violations = checkListStatus(recorded, kind, document);
   if (document !== undefined && info !== undefined)
     violations.push(...checkListDocument(recorded, kind, document, info));
@@ -280,12 +280,12 @@ function checkList(
 
 /** Checks that the status of a list fits the state of its attempt. */
 export function checkListStatus(
-  { record, attempt, status }: RecordedAttempt,
+  { record, attempt, status }: AttemptOfKey,
   kind: ListKind,
   document: Fields | undefined,
 ): Violation[] {
-  if (attempt.creation === null) return [];
-  const report = createReporter(record.boq_list_id, getListPath(kind, attempt.creation));
+  if (attempt.lists === null) return [];
+  const report = createReporter(record.boq_list_id, getListPath(kind, attempt.lists));
   if (document === undefined) return [report('list_document', 'does not exist')];
   const allowed = getAllowedStatuses(status, record);
   const found = document['status'];
@@ -308,14 +308,14 @@ function getAllowedStatuses(status: KeyRecord['status'], { actions }: KeyRecord)
 }
 
 function checkListDocument(
-  { record, attempt, status }: RecordedAttempt,
+  { record, attempt, status }: AttemptOfKey,
   kind: ListKind,
   document: Fields,
   info: PriceListInfo,
 ): Violation[] {
-  const { creation } = attempt;
-  if (creation === null) return [];
-  const expected: Fields = createListDocuments(attempt, creation, info, 'ready', record.updated_at)[kind];
+  const { lists } = attempt;
+  if (lists === null) return [];
+  const expected: Fields = createListDocuments(attempt, lists, info, 'ready', record.updated_at)[kind];
   // Before completion `updated_at` varies. The rule `list_status` checks the status.
   const ignored = status === 'completed' ? ['status'] : ['status', 'updated_at'];
   const names = Object.keys(expected).filter((name) => !isSame(document[name], expected[name]));
@@ -323,12 +323,11 @@ function checkListDocument(
   const others = Object.keys(document).filter((name) => !(name in expected)).length;
   if (others > 0) differing.push(`${others} other fields`);
   if (differing.length === 0) return [];
-  const report = createReporter(record.boq_list_id, getListPath(kind, creation));
+  const report = createReporter(record.boq_list_id, getListPath(kind, lists));
   return [report('list_document', `differs from its attempt: ${differing.join(', ')}`)];
 }
 
-const getListPath = (kind: ListKind, creation: ClaimedLists): string =>
-  `${LIST_COLLECTIONS[kind]}/${creation[`${kind}_id`]}`;
+const getListPath = (kind: ListKind, lists: ClaimedLists): string => `${LIST_COLLECTIONS[kind]}/${lists[`${kind}_id`]}`;
 
 const createReporter =
   (boq_list_id: string | null, path: string) =>

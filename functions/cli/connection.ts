@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { status } from '@grpc/grpc-js';
 import { applicationDefault } from 'firebase-admin/app';
-import type { RequestContext } from '../src/lib/request-context';
+import type { WorkContext } from '../src/lib/work-context';
 import { abortable } from '../src/lib/clock';
 import { getErrorMessage } from '../src/lib/errors';
 import type { Database } from '../src/lib/firestore/database';
@@ -21,7 +21,7 @@ const CREDENTIALS_TIMEOUT_MS = 6_000;
 const READ_TIMEOUT_MS = 8_000;
 
 /** @throws CommandError that says what to check, within 15 s, or within 2 s if nothing listens locally */
-export async function assertReachable(target: Target, db: Database, context: RequestContext): Promise<void> {
+export async function assertReachable(target: Target, db: Database, context: WorkContext): Promise<void> {
   if (target.address === undefined) await assertCredentials();
   else await assertListening(target.address, target.isAddressGiven);
   await assertReadable(target, db, context);
@@ -52,7 +52,7 @@ async function assertCredentials(): Promise<void> {
 }
 
 /** @throws CommandError */
-export async function assertReadable(target: Target, db: Database, context: RequestContext): Promise<void> {
+export async function assertReadable(target: Target, db: Database, context: WorkContext): Promise<void> {
   const createReason = () => Object.assign(new Error('no response'), { code: status.UNAVAILABLE });
   const timeout = context.clock.createTimeout(READ_TIMEOUT_MS, createReason, context.signal);
   const limited = { ...context, signal: timeout.signal };

@@ -19,8 +19,8 @@ export function formatCsv(rows: readonly (readonly Cell[])[], header = false): s
 }
 
 /** Writes CSV to the output. A terminal gets neither the byte order mark nor control characters of stored texts. */
-export function writeCsv(text: string, { terminal, requestContext }: CommandContext): Promise<void> {
+export function writeCsv(text: string, { terminal, workContext }: CommandContext): Promise<void> {
   const shown = text.replace(BYTE_ORDER_MARK, '').replaceAll('\r\n', '\n');
   const isTerminal = terminal.streams.stdout.isTTY === true;
-  return terminal.write(isTerminal ? escapeJsonControls(shown) : text, requestContext.signal);
+  return terminal.write(isTerminal ? escapeJsonControls(shown) : text, workContext.signal);
 }

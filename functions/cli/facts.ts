@@ -23,35 +23,34 @@ export type KeyDetails = Awaited<ReturnType<typeof readKeyDetails>>;
 
 /** @param statuses the statuses of lists by id, which may include lists of other keys */
 export async function readKeySummary(record: KeyRecord, statuses: ReadonlyMap<string, string | null>, db: Database) {
-  const { boq_list_id, status, market_id, products_count, creation, updated_at: since } = record;
+  const { boq_list_id, status, market_id, products_count, lists, updated_at: since } = record;
   const { claimed_at, lease_expires_at, failure, failure_cause } = record;
   const readProgress = async (kind: ListKind): Promise<ListProgress | null> => {
-    if (creation === null) return null;
-    if (!hasUsableIds(creation)) return { status: null, entries: 0 };
-    return { status: statuses.get(creation[`${kind}_id`]) ?? null, entries: await countEntries(db, kind, creation) };
+    if (lists === null) return null;
+    if (!hasUsableIds(lists)) return { status: null, entries: 0 };
+    return { status: statuses.get(lists[`${kind}_id`]) ?? null, entries: await countEntries(db, kind, lists) };
   };
   const [expected_forward_cost, price_list] = await Promise.all([
     readProgress('expected_forward_cost'),
     readProgress('price_list'),
   ]);
-  const facts = { ...getMarketFacts(record), currency: creation?.currency ?? null };
+  const facts = { ...getMarketFacts(record), currency: lists?.currency ?? null };
   const attempt = { boq_list_id, status, market_id, ...facts, products_count, expected_forward_cost, price_list };
   const sweep_due_at = getSweepResumeAt(record);
   return { ...attempt, claimed_at, since, lease_expires_at, sweep_due_at, failure, failure_cause };
 }
 
 export async function readKeyDetails(record: KeyRecord, payload: StoredPayload, db: Database) {
-  const { document_id, trace_id, key_id, creation, fingerprint, response, automatic_resumes, history, actions } =
-    record;
+  const { document_id, trace_id, key_id, lists, fingerprint, response, automatic_resumes, history, actions } = record;
   const { request } = await readAttemptDocuments(db, record);
   return {
-    ...(await readKeySummary(record, await readListStatuses(db, creation === null ? [] : [creation]), db)),
+    ...(await readKeySummary(record, await readListStatuses(db, lists === null ? [] : [lists]), db)),
     document_id,
     request_id: toText(request?.['request_id']),
     trace_id,
     key_id,
-    expected_forward_cost_id: creation?.expected_forward_cost_id ?? null,
-    price_list_id: creation?.price_list_id ?? null,
+    expected_forward_cost_id: lists?.expected_forward_cost_id ?? null,
+    price_list_id: lists?.price_list_id ?? null,
     fingerprint,
     payload: summarizePayload(payload),
     response,

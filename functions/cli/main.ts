@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { initializeApp } from 'firebase-admin/app';
 import { getFirestore } from 'firebase-admin/firestore';
 import { configureClient, createDatabase } from '../src/lib/firestore/database';
-import { createRequestContext } from '../src/lib/request-context';
+import { createWorkContext } from '../src/lib/work-context';
 import { parseArguments, type ParsedCommand } from './arguments';
 import { assertReachable } from './connection';
 import { describeError } from './errors';
@@ -37,11 +37,11 @@ async function runInProject(
   terminal.printError(`${describeTarget(target)}\n\n`);
   const app = initializeApp({ projectId: target.project }, crypto.randomUUID());
   const firestore = configureClient(getFirestore(app, target.database));
-  const requestContext = createRequestContext(signal);
-  const db = createDatabase(firestore, requestContext);
+  const workContext = createWorkContext(signal);
+  const db = createDatabase(firestore, workContext);
   try {
-    await assertReachable(target, db, requestContext);
-    return await run({ terminal, db, requestContext, targetOptions });
+    await assertReachable(target, db, workContext);
+    return await run({ terminal, db, workContext, targetOptions });
   } finally {
     // Termination may wait for abandoned calls, so the command waits at most a second for it.
     await Promise.race([firestore.terminate(), delay(1_000)]);

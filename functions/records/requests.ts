@@ -3,7 +3,7 @@ import type { Database } from '../src/lib/firestore/database';
 import { retry } from '../src/lib/firestore/retry';
 import { toText } from '../src/lib/repositories/field-values';
 import { keyDocument } from '../src/lib/repositories/price-lists';
-import type { RequestContext } from '../src/lib/request-context';
+import type { WorkContext } from '../src/lib/work-context';
 import { parseKeyRecord, type KeyRecord } from '../src/lib/schemas/key-record';
 import { readPages, type Fields, type StoredDocument } from './stored-records';
 
@@ -43,7 +43,7 @@ const KEYS_PER_CALL = 100;
  */
 export async function* readRequests(
   db: Database,
-  context: RequestContext,
+  context: WorkContext,
   { from, to }: { from: number | undefined; to: number | undefined },
 ): AsyncGenerator<RequestRow[]> {
   const readPage = async (after: StoredDocument | undefined): Promise<StoredDocument[]> => {
@@ -87,7 +87,7 @@ function toRow(document_id: string, request: Fields, key: KeyRecord | undefined)
     market_id: toText(request['market_id']),
     sender: toText(request['key_id']),
     currency_sent: getInfo(request, 'currency_iso'),
-    currency_stored: attempt?.creation?.currency ?? null,
+    currency_stored: attempt?.lists?.currency ?? null,
     products: typeof request['products_count'] === 'number' ? request['products_count'] : null,
     status: current?.status ?? (released === undefined ? null : 'released'),
     failure_cause: current?.status === 'requires_review' ? current.failure_cause : null,

@@ -90,8 +90,8 @@ export async function findBoqListIds(db: Database, id: string, idType: IdType): 
 }
 
 /** Whether both lists of an attempt have ids that Firestore accepts. */
-export const hasUsableIds = (creation: ClaimedLists): boolean =>
-  LIST_KINDS.every((kind) => isDocumentId(creation[`${kind}_id`]));
+export const hasUsableIds = (lists: ClaimedLists): boolean =>
+  LIST_KINDS.every((kind) => isDocumentId(lists[`${kind}_id`]));
 
 /** The progress of one list of an attempt. */
 export interface ListProgress {
@@ -103,11 +103,11 @@ export interface ListProgress {
 /** Reads the statuses of lists in one call. @returns the status by list id; null for a list without a status */
 export async function readListStatuses(
   db: Database,
-  creations: readonly ClaimedLists[],
+  claimedLists: readonly ClaimedLists[],
 ): Promise<Map<string, string | null>> {
-  const documents = creations
+  const documents = claimedLists
     .filter(hasUsableIds)
-    .flatMap((creation) => LIST_KINDS.map((kind) => listDocument(db, kind, creation)));
+    .flatMap((lists) => LIST_KINDS.map((kind) => listDocument(db, kind, lists)));
   if (documents.length === 0) return new Map();
   const lists = await db.getAll(...documents);
   return new Map(lists.map((list) => [list.id, toText(list.get('status'))]));
@@ -196,20 +196,22 @@ export async function findAttemptDocuments(db: Database, id: string): Promise<Qu
 }
 
 /** Reads the request record and both list documents of an attempt; undefined for those that do not exist. */
-export async function readAttemptDocuments(db: Database, { document_id, creation }: Attempt) {
+export async function readAttemptDocuments(db: Database, { document_id, lists }: Attempt) {
   // No document has an id that Firestore does not accept.
   const request = requestDocument(db, isDocumentId(document_id) ? document_id : 'none');
-  const lists =
-    creation === null || !hasUsableIds(creation) ? [] : LIST_KINDS.map((kind) => listDocument(db, kind, creation));
-  const [stored, expected_forward_cost, price_list] = (await db.getAll(request, ...lists)).map((each) => each.data());
+  const documents =
+    lists === null || !hasUsableIds(lists) ? [] : LIST_KINDS.map((kind) => listDocument(db, kind, lists));
+  const [stored, expected_forward_cost, price_list] = (await db.getAll(request, ...documents)).map((each) =>
+    each.data(),
+  );
   return {
     request: stored as Fields | undefined,
     lists: { expected_forward_cost, price_list } as Record<ListKind, Fields | undefined>,
   };
 }
 
-export const countEntries = (db: Database, kind: ListKind, creation: ClaimedLists): Promise<number> =>
-  db.count(entriesCollection(db, kind, creation), CALL_TIMEOUTS_MS.query);
+export const countEntries = (db: Database, kind: ListKind, lists: ClaimedLists): Promise<number> =>
+  db.count(entriesCollection(db, kind, lists), CALL_TIMEOUTS_MS.query);
 
 /** Maximum number of entries that one call reads. */
 const ENTRIES_PER_CALL = 500;
@@ -218,10 +220,10 @@ const ENTRIES_PER_CALL = 500;
 export async function* readEntries(
   db: Database,
   kind: ListKind,
-  creation: ClaimedLists,
+  lists: ClaimedLists,
   ids: readonly string[],
 ): AsyncGenerator<readonly [id: string, price: unknown]> {
-  const collection = entriesCollection(db, kind, creation);
+  const collection = entriesCollection(db, kind, lists);
   for (let start = 0; start < ids.length; start += ENTRIES_PER_CALL) {
     const entries = await db.getAll(...ids.slice(start, start + ENTRIES_PER_CALL).map((id) => collection.doc(id)));
     for (const entry of entries) if (entry.exists) yield [entry.id, entry.get(fields.entry[kind])];

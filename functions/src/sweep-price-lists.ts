@@ -6,7 +6,7 @@ import { getDatabase } from './lib/firestore/database';
 import { retry } from './lib/firestore/retry';
 import { runHandler } from './lib/http/run-handler';
 import { shutdown } from './lib/http/shutdown';
-import { logSweptAttempt } from './lib/logging/attempts';
+import { logSweepResult } from './lib/logging/attempts';
 import {
   logSweepEnded,
   logSweepFailed,
@@ -15,7 +15,7 @@ import {
   type SweepCounts,
 } from './lib/logging/sweeps';
 import { countKeysInReview } from './lib/repositories/price-lists';
-import { createRequestContext } from './lib/request-context';
+import { createWorkContext } from './lib/work-context';
 import { sweepOptions } from './lib/runtime-options';
 import { getTimeLimitMs } from './lib/time-limits';
 import { sweep, type SweepOptions, type SweepReporter } from './price-lists/sweep';
@@ -35,7 +35,7 @@ function createReporter(counts: SweepCounts): SweepReporter {
     onResult: ({ result, ...rest }, record) => {
       if (result === 'would_resume') return;
       counts[result] += 1;
-      logSweptAttempt({ result, ...rest }, record);
+      logSweepResult({ result, ...rest }, record);
     },
     onUnreadable: (path) => {
       counts.unreadable += 1;
@@ -63,7 +63,7 @@ async function runSweep(): Promise<void> {
   const createReason = () => new Error('the time for the sweep is up');
   const timeLimitMs = getTimeLimitMs(sweepOptions, true);
   const { signal, cancel } = systemClock.createTimeout(timeLimitMs, createReason, shutdown.abortWrites.signal);
-  const context = createRequestContext(signal);
+  const context = createWorkContext(signal);
   const startedAt = context.clock.elapsedMs();
   const counts: SweepCounts = { resumed: 0, deferred: 0, left: 0, unreadable: 0 };
   try {

@@ -42,7 +42,7 @@ export const responses = {
   accepted: created(null),
 };
 
-function created(creation: Attempt['creation']): JsonObject {
+function created(lists: Attempt['lists']): JsonObject {
   const attempt: Attempt = {
     owner: 'none',
     lease_expires_at: 0,
@@ -53,7 +53,7 @@ function created(creation: Attempt['creation']): JsonObject {
     key_id: 'none',
     market_id: priceList.info.market_id,
     document_id: 'b7NqTz5yCx2DmEj8HvUl',
-    creation,
+    lists,
     claimed_at: Date.UTC(2026, 4, 28, 9, 30, 0, 125),
   };
   const completed_at = attempt.claimed_at + 840;

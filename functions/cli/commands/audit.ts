@@ -18,16 +18,16 @@ export async function auditRecords(
   { sample, full, json }: AuditCommandOptions,
   context: CommandContext,
 ): Promise<number> {
-  const { terminal, db, requestContext, targetOptions } = context;
-  const startedAt = requestContext.clock.elapsedMs();
-  const total = await retry(() => countKeyRecords(db), requestContext, 'outage');
+  const { terminal, db, workContext, targetOptions } = context;
+  const startedAt = workContext.clock.elapsedMs();
+  const total = await retry(() => countKeyRecords(db), workContext, 'outage');
   const sampleSize = full === true ? Infinity : sample;
   const format = json === true ? toViolationLine : formatViolation;
-  const report = await audit(db, requestContext, sampleSize, {
+  const report = await audit(db, workContext, sampleSize, {
     onViolation: (violation) => terminal.print(format(violation, targetOptions)),
     onProgress: (keys) => terminal.drawProgress(keys, Math.max(keys, total), 'keys'),
   });
-  const duration_ms = Math.round(requestContext.clock.elapsedMs() - startedAt);
+  const duration_ms = Math.round(workContext.clock.elapsedMs() - startedAt);
   if (json === true) terminal.print(toJsonLine(createSummary(report, duration_ms)));
   else terminal.print(formatReport(report, sampleSize));
   return report.violations === 0 ? 0 : 1;

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { retry } from '../../src/lib/firestore/retry';
 import type { QueryDocumentSnapshot } from 'firebase-admin/firestore';
-import type { RequestContext } from '../../src/lib/request-context';
+import type { WorkContext } from '../../src/lib/work-context';
 import type { Database } from '../../src/lib/firestore/database';
 import { findAttemptDocuments, findKeyRecords, type FoundKeyRecord, type IdType } from '../../records/stored-records';
 import { CommandError } from '../errors';
@@ -16,7 +16,7 @@ export interface CommandContext {
   readonly terminal: Terminal;
   readonly db: Database;
   /** Its signal aborts when the operator stops the command. */
-  readonly requestContext: RequestContext;
+  readonly workContext: WorkContext;
   /** The commands that this command prints repeat these options. */
   readonly targetOptions: TargetOptions;
 }
@@ -29,11 +29,11 @@ export interface IdOptions {
 /** Finds the one key that an id matches. @throws CommandError for no key or several */
 export async function findKey(id: string, { idType }: IdOptions, context: CommandContext): Promise<FoundKeyRecord> {
   const find = () => findKeyRecords(context.db, id, idType === undefined ? undefined : [idType]);
-  const found = await retry(find, context.requestContext, 'outage');
+  const found = await retry(find, context.workContext, 'outage');
   const [first, ...others] = found;
   if (first === undefined) {
     const find = () => findAttemptDocuments(context.db, id);
-    throw new UnknownKeyError(id, await retry(find, context.requestContext, 'outage'));
+    throw new UnknownKeyError(id, await retry(find, context.workContext, 'outage'));
   }
   if (others.length === 0) return first;
   const matches = found.map(({ record, idTypes }) => `\n  ${formatId(record.boq_list_id)}  # by ${idTypes.join(', ')}`);

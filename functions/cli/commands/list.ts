@@ -37,8 +37,8 @@ export interface ListOptions {
   json?: true;
 }
 
-const WITHOUT_LISTS: UnusableOutcome = { field: 'creation', value: null };
-const OTHER_CURRENCY: UnusableOutcome = { field: 'creation.currency_differs', value: true };
+const WITHOUT_LISTS: UnusableOutcome = { field: 'lists', value: null };
+const OTHER_CURRENCY: UnusableOutcome = { field: 'lists.currency_differs', value: true };
 
 export async function list(
   { status: given, olderThan = 0, withoutLists, otherCurrency, limit, json }: ListOptions,
@@ -82,10 +82,10 @@ export async function readKeys(
   context: CommandContext,
   outcome?: UnusableOutcome,
 ): Promise<{ keys: ReadableKey[]; unreadable: string[] }> {
-  const { db, requestContext } = context;
+  const { db, workContext } = context;
   const keys: FoundKey[] = [];
   const read = (after: FoundKey | undefined) =>
-    retry(() => readKeysByStatus(db, statuses, after, outcome), requestContext, 'outage');
+    retry(() => readKeysByStatus(db, statuses, after, outcome), workContext, 'outage');
   for await (const page of readPages(read, KEYS_PER_PAGE)) keys.push(...page);
   const unreadable = keys.filter(({ kind }) => kind === 'unreadable').map(({ reference }) => reference.path);
   unreadable.push(...(await findKeysWithoutStatus(context)));
@@ -93,12 +93,12 @@ export async function readKeys(
 }
 
 /** Finds records with a missing or damaged status. No query finds them, so it reads all records if two counts differ. */
-async function findKeysWithoutStatus({ db, requestContext }: CommandContext): Promise<string[]> {
-  const count = (fn: typeof countKeyRecords) => retry(() => fn(db), requestContext, 'outage');
+async function findKeysWithoutStatus({ db, workContext }: CommandContext): Promise<string[]> {
+  const count = (fn: typeof countKeyRecords) => retry(() => fn(db), workContext, 'outage');
   if ((await count(countKeyRecords)) === (await count(countKeyRecordsWithStatus))) return [];
   const found: string[] = [];
   const read = (after: StoredDocument | undefined) =>
-    retry(() => readPage(db, collections.priceListIdempotency, ['status'], after), requestContext, 'outage');
+    retry(() => readPage(db, collections.priceListIdempotency, ['status'], after), workContext, 'outage');
   for await (const page of readPages(read, PAGE_SIZE)) {
     for (const [id, stored] of page) if (!hasStatus(stored)) found.push(`${collections.priceListIdempotency}/${id}`);
   }
@@ -116,15 +116,15 @@ const MIN_KEYS_WITH_PROGRESS = 100;
 
 async function readSummaries(
   records: readonly KeyRecord[],
-  { terminal, db, requestContext }: CommandContext,
+  { terminal, db, workContext }: CommandContext,
 ): Promise<KeySummary[]> {
   const summaries = new Map<KeyRecord, KeySummary>();
   for (let start = 0; start < records.length; start += KEYS_PER_CALL) {
     const some = records.slice(start, start + KEYS_PER_CALL);
-    const creations = some.flatMap(({ creation }) => creation ?? []);
-    const statuses = await retry(() => readListStatuses(db, creations), requestContext, 'outage');
+    const claimedLists = some.flatMap(({ lists }) => lists ?? []);
+    const statuses = await retry(() => readListStatuses(db, claimedLists), workContext, 'outage');
     await forEachConcurrently(some, CONCURRENT_COUNTS, async (record) => {
-      summaries.set(record, await retry(() => readKeySummary(record, statuses, db), requestContext, 'outage'));
+      summaries.set(record, await retry(() => readKeySummary(record, statuses, db), workContext, 'outage'));
     });
     if (records.length >= MIN_KEYS_WITH_PROGRESS) terminal.drawProgress(summaries.size, records.length, 'keys');
   }

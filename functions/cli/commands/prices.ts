@@ -8,11 +8,11 @@ import { count, quote } from '../text';
 import type { CommandContext } from './context';
 
 /** Writes both prices of each product as CSV, from the stored entries. @throws CommandError if the key has no lists */
-export async function writePrices({ creation }: KeyRecord, file: string, context: CommandContext): Promise<void> {
+export async function writePrices({ lists }: KeyRecord, file: string, context: CommandContext): Promise<void> {
   const { db, terminal } = context;
-  if (creation === null) throw new CommandError('The key has no lists, because no market matched.');
+  if (lists === null) throw new CommandError('The key has no lists, because no market matched.');
   const counts = { products: 0, entries: 0 };
-  const chunks = streamPrices(db, creation, counts);
+  const chunks = streamPrices(db, lists, counts);
   if (file === '-') for await (const chunk of chunks) await writeCsv(chunk, context);
   else await writeNewFile(file, chunks);
   const target = file === '-' ? '' : ` to ${quote(file)}`;
@@ -26,13 +26,13 @@ const PRODUCTS_PER_CHUNK = 500;
 /** Yields CSV. A product with an entry in one list alone has an empty cell for the other price. */
 async function* streamPrices(
   db: Database,
-  creation: ClaimedLists,
+  lists: ClaimedLists,
   counts: { products: number; entries: number },
 ): AsyncGenerator<string> {
   let rows: [id: string, price: number | null, cost: number | null][] = [];
   yield formatCsv([['product_id', 'price_list_price', 'expected_forward_cost_price']], true);
-  const prices = streamStoredEntries(db, 'price_list', creation);
-  const costs = streamStoredEntries(db, 'expected_forward_cost', creation);
+  const prices = streamStoredEntries(db, 'price_list', lists);
+  const costs = streamStoredEntries(db, 'expected_forward_cost', lists);
   try {
     let [price, cost] = await Promise.all([readNext(prices), readNext(costs)]);
     while (price !== undefined || cost !== undefined) {

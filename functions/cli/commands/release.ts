@@ -8,19 +8,19 @@ export interface ReleaseOptions extends ResumeOptions {
 }
 
 export async function releaseKey(id: string, options: ReleaseOptions, context: CommandContext): Promise<number> {
-  const { terminal, db, requestContext } = context;
+  const { terminal, db, workContext } = context;
   const found = await findKey(id, options, context);
   const { record } = found;
-  const { boq_list_id, status, creation } = record;
-  if (status === 'completed' && creation !== null) throw new ResolutionError('lists_ready');
+  const { boq_list_id, status, lists } = record;
+  if (status === 'completed' && lists !== null) throw new ResolutionError('lists_ready');
   if (status !== 'released') {
     assertActionAllowed(found);
-    const lists = creation === null ? 'It has no lists, because no market matched.' : 'Its lists stay failed.';
+    const effect = lists === null ? 'It has no lists, because no market matched.' : 'Its lists stay failed.';
     const question =
-      `This releases ${quoteId(boq_list_id)}. ${lists} ` +
+      `This releases ${quoteId(boq_list_id)}. ${effect} ` +
       'The next request for it starts a new attempt, with any payload. Nothing is deleted.';
-    if (options.yes !== true) await terminal.confirm(question, requestContext.signal);
-    await release(record, { by: getOperatorName(options), reason: options.reason }, db, requestContext);
+    if (options.yes !== true) await terminal.confirm(question, workContext.signal);
+    await release(record, { by: getOperatorName(options), reason: options.reason }, db, workContext);
   }
   if (options.json === true) terminal.print(toJson({ released: boq_list_id }));
   else {

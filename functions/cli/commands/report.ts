@@ -18,7 +18,7 @@ export interface ReportOptions {
 
 /** Prints one row for each accepted request, newest first, page by page. */
 export async function report(options: ReportOptions, context: CommandContext): Promise<number> {
-  const { terminal, db, requestContext } = context;
+  const { terminal, db, workContext } = context;
   const { from, to, market, sender, status } = options;
   const isWanted = (row: RequestRow) =>
     (market === undefined || row.market_id === market) &&
@@ -27,7 +27,7 @@ export async function report(options: ReportOptions, context: CommandContext): P
   let read = 0;
   let shown = 0;
   await writeHeader(options, context);
-  for await (const page of readRequests(db, requestContext, { from, to })) {
+  for await (const page of readRequests(db, workContext, { from, to })) {
     const rows = page.filter(isWanted);
     read += page.length;
     shown += rows.length;
@@ -100,7 +100,7 @@ async function writeRows(
     });
     if (cells.length > 0) await writeCsv(formatCsv(cells), context);
   } else if (json === true) {
-    for (const row of rows) await context.terminal.write(toJsonLine(row), context.requestContext.signal);
+    for (const row of rows) await context.terminal.write(toJsonLine(row), context.workContext.signal);
   } else {
     for (const row of rows)
       await writeLine(
@@ -114,13 +114,13 @@ const toIsoTime = (ms: number): string => formatTime(ms).replace(' UTC', 'Z').re
 
 function writeLine(
   cells: readonly (string | number | null)[],
-  { terminal, requestContext }: CommandContext,
+  { terminal, workContext }: CommandContext,
 ): Promise<void> {
   const line = cells.map((cell, i) => fit(escapeControls(String(cell ?? '')), TABLE[i]?.width ?? 0)).join('  ');
   const { columns } = terminal.streams.stdout;
   // A pseudo-terminal without a size has 0 columns.
   const shown = columns ? line.slice(0, columns) : line;
-  return terminal.write(`${shown.trimEnd()}\n`, requestContext.signal);
+  return terminal.write(`${shown.trimEnd()}\n`, workContext.signal);
 }
 
 const fit = (text: string, width: number): string =>

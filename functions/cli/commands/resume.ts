@@ -47,7 +47,7 @@ export async function resumeKeys(
     try {
       await fn();
     } catch (error) {
-      if (context.requestContext.signal.aborted) throw error;
+      if (context.workContext.signal.aborted) throw error;
       failures += 1;
       report({ boq_list_id: id, result: 'failed', reason: describeError(error), response: null });
     }
@@ -95,7 +95,7 @@ async function assertResumable(found: FoundKeyRecord, context: CommandContext): 
   const { record } = found;
   if (record.status === 'released') throw new ResolutionError('key_released');
   assertActionAllowed(found);
-  const payload = await retry(() => readStoredPayload(context.db, record), context.requestContext, 'outage');
+  const payload = await retry(() => readStoredPayload(context.db, record), context.workContext, 'outage');
   if (payload.kind === 'invalid') throw new ResolutionError('payload_unusable', payload.reason);
 }
 
@@ -105,31 +105,25 @@ const MAX_NAMED = 10;
 async function confirmResume(
   records: readonly KeyRecord[],
   { yes }: ResumeOptions,
-  { terminal, requestContext }: CommandContext,
+  { terminal, workContext }: CommandContext,
 ) {
   if (yes === true) return;
   const named = records.slice(0, MAX_NAMED).map(({ boq_list_id }) => quoteId(boq_list_id));
   const more = records.length > MAX_NAMED ? `${count(records.length, 'key')}, such as ` : '';
   const keys = `${more}${named.join(', ')}`;
-  const products = records.reduce(
-    (sum, { creation, products_count }) => sum + (creation === null ? 0 : products_count),
-    0,
-  );
+  const products = records.reduce((sum, { lists, products_count }) => sum + (lists === null ? 0 : products_count), 0);
   const lists =
     products === 0
       ? 'There are no lists, because no market matched.'
       : `The missing entries of ${count(products, 'product')} are written, and the lists become ready.`;
-  await terminal.confirm(
-    `This resumes ${keys}. ${lists} The response is stored for the client.`,
-    requestContext.signal,
-  );
+  await terminal.confirm(`This resumes ${keys}. ${lists} The response is stored for the client.`, workContext.signal);
 }
 
 function resumeKey(record: KeyRecord, options: ResumeOptions, context: CommandContext): Promise<string> {
-  const { terminal, db, requestContext } = context;
+  const { terminal, db, workContext } = context;
   const decision = { by: getOperatorName(options), reason: options.reason ?? null };
   const unit = `entries of ${quoteId(record.boq_list_id)}`;
-  return resume(record, decision, db, requestContext, ({ entries_written, entries_total }) =>
+  return resume(record, decision, db, workContext, ({ entries_written, entries_total }) =>
     terminal.drawProgress(entries_written, entries_total, unit),
   );
 }

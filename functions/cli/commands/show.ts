@@ -19,7 +19,7 @@ export interface ShowOptions extends IdOptions {
 
 export async function show(id: string, options: ShowOptions, context: CommandContext): Promise<number> {
   const { payload: file, prices, json } = options;
-  const { terminal, db, requestContext } = context;
+  const { terminal, db, workContext } = context;
   const found = await findKey(id, options, context).catch((error: unknown) => showOrphans(error, context));
   if (found === undefined) return 0;
   const { record, readAt } = found;
@@ -27,12 +27,12 @@ export async function show(id: string, options: ShowOptions, context: CommandCon
     await writePrices(record, prices, context);
     return 0;
   }
-  const payload = await retry(() => readStoredPayload(db, record), requestContext, 'outage');
+  const payload = await retry(() => readStoredPayload(db, record), workContext, 'outage');
   if (file !== undefined) {
     await writePayload(record, payload, file, context);
     return 0;
   }
-  const details = await retry(() => readKeyDetails(record, payload, db), requestContext, 'outage');
+  const details = await retry(() => readKeyDetails(record, payload, db), workContext, 'outage');
   if (json === true) {
     terminal.print(toJson(details));
     return 0;

@@ -12,7 +12,7 @@ export interface SweepCommandOptions {
 
 export async function sweepKeys(
   { dryRun = false, json }: SweepCommandOptions,
-  { terminal, db, requestContext }: CommandContext,
+  { terminal, db, workContext }: CommandContext,
 ): Promise<number> {
   let printed = 0;
   const print = (line: SweepResult) => {
@@ -21,14 +21,14 @@ export async function sweepKeys(
   };
   await sweep(
     db,
-    requestContext,
+    workContext,
     { dryRun, concurrency: CONCURRENT_RESUMES },
     {
       onResult: print,
       onUnreadable: (path) => terminal.printError(`${describeUnreadable(path)}\n`),
     },
   );
-  const isStopped = requestContext.signal.aborted;
+  const isStopped = workContext.signal.aborted;
   if (printed === 0) {
     terminal.printError(isStopped ? 'Stopped before any key was swept.\n' : 'Nothing to do: no attempt is due.\n');
   }

@@ -1,7 +1,7 @@
 import { getErrorMessage, StoppedError } from '../lib/errors';
 import { isTransient } from '../lib/firestore/retry';
 import { setListDocuments } from '../lib/repositories/price-lists';
-import { measurePhase } from '../lib/request-context';
+import { measurePhase } from '../lib/work-context';
 import type { FailureCause } from '../lib/schemas/key-record';
 import { writeEntries, type PendingEntries } from './entries';
 import type { KeyOutcome } from './key-state-machine';
@@ -73,9 +73,9 @@ function complete(attempt: RunningAttempt, { info }: PriceListSubmission): Promi
   const event = { kind: 'complete', attempt: record, info } as const;
   return attempt.call(() =>
     keys.apply(event, (writes, completed) => {
-      const { creation, updated_at } = completed;
-      if (creation === null) return;
-      setListDocuments(keys.db, writes, creation, createListDocuments(completed, creation, info, 'ready', updated_at));
+      const { lists, updated_at } = completed;
+      if (lists === null) return;
+      setListDocuments(keys.db, writes, lists, createListDocuments(completed, lists, info, 'ready', updated_at));
     }),
   );
 }

@@ -9,7 +9,7 @@ import {
   setPayloadChunk,
   setRequestRecord,
 } from '../lib/repositories/price-lists';
-import { measurePhase, type RequestContext } from '../lib/request-context';
+import { measurePhase, type WorkContext } from '../lib/work-context';
 import type { PriceListInfo } from '../lib/schemas/add-price-lists';
 import type { ClaimedLists, KeyRecord } from '../lib/schemas/key-record';
 import { MAX_TEXT_BYTES } from '../lib/schemas/fields';
@@ -44,7 +44,7 @@ export async function createPriceLists(
   submission: PriceListSubmission,
   request: CreationRequest,
   db: Database,
-  context: RequestContext,
+  context: WorkContext,
 ): Promise<CreationResult> {
   const payload = new Payload(submission);
   const keys = new KeyStore(keyDocument(db, submission.info.boq_list_id), db, context);
@@ -73,7 +73,7 @@ function logOutcome(outcome: AttemptOutcome, attempt: KeyRecord, log: PriceListL
 }
 
 /** An attempt without the fields that depend on its market or its compressed payload. */
-type Claimant = Omit<AttemptDraft, 'creation' | 'payload_chunks'>;
+type Claimant = Omit<AttemptDraft, 'lists' | 'payload_chunks'>;
 
 /** Claims the key of a payload if it is available. @returns `owned` with the attempt, or the state of the key */
 async function claim(payload: Payload, request: CreationRequest, keys: KeyStore): Promise<AppliedOutcome> {
@@ -93,7 +93,7 @@ async function claim(payload: Payload, request: CreationRequest, keys: KeyStore)
   } catch (cause) {
     // The claim may have taken effect, and its attempt would then block the key. So the record is
     // read first.
-    const outcome = await keys.applyWithinReserve({ kind: 'look', caller: claimant });
+    const outcome = await keys.applyWithinReserve({ kind: 'expire', caller: claimant });
     if (outcome.kind === 'available') throw cause;
     return outcome;
   }
@@ -111,22 +111,17 @@ async function tryClaim(
   const startedAt = keys.context.clock.elapsedMs();
   const { key, market } = await readKeyAndMarket(db, reference, info.market_id);
   // Most requests for a key that is not available are replays, which need no compressed payload.
-  const found = await keys.applyTo(key, startedAt, { kind: 'look', caller: claimant });
+  const found = await keys.applyTo(key, startedAt, { kind: 'expire', caller: claimant });
   if (found.kind !== 'available') return found;
   const chunks = await payload.getChunks();
-  const creation = market && createClaimedLists(market, info, keys);
-  const attempt: AttemptDraft = { ...claimant, payload_chunks: chunks.length, creation };
+  const lists = market && createClaimedLists(market, info, keys);
+  const attempt: AttemptDraft = { ...claimant, payload_chunks: chunks.length, lists };
   const isStored = chunks.length <= MAX_CLAIM_CHUNKS;
   return keys.applyTo(key, startedAt, { kind: 'claim', attempt, info, isStored }, (writes, record) => {
     setRequestRecord(db, writes, record, info, requestId);
     for (const [i, data] of chunks.slice(0, MAX_CLAIM_CHUNKS).entries()) setPayloadChunk(db, writes, record, i, data);
-    if (creation === null) return;
-    setListDocuments(
-      db,
-      writes,
-      creation,
-      createListDocuments(record, creation, info, 'processing', record.claimed_at),
-    );
+    if (lists === null) return;
+    setListDocuments(db, writes, lists, createListDocuments(record, lists, info, 'processing', record.claimed_at));
   });
 }
 

@@ -35,13 +35,13 @@ const ENTRIES_PER_LEASE_CHECK = 1_000;
  */
 export async function findPendingEntries(products: ProductColumns, attempt: RunningAttempt): Promise<PendingEntries> {
   const all = getAllEntries(products);
-  const { creation } = attempt.record;
-  if (creation === null) return all;
+  const { lists } = attempt.record;
+  if (lists === null) return all;
   const entries = toEntries(products);
   const pending = { ...all };
   for (const kind of LIST_KINDS) {
-    const isStored = await findStoredEntries(entries[kind], kind, creation, attempt);
-    pending[kind] = all[kind].filter((place) => isStored[place] === 0);
+    const isStored = await findStoredEntries(entries[kind], kind, lists, attempt);
+    pending[kind] = all[kind].filter((index) => isStored[index] === 0);
   }
   return pending;
 }
@@ -50,15 +50,15 @@ export async function findPendingEntries(products: ProductColumns, attempt: Runn
 async function findStoredEntries(
   { ids, prices }: EntryColumns,
   kind: ListKind,
-  creation: ClaimedLists,
+  lists: ClaimedLists,
   attempt: RunningAttempt,
 ): Promise<Uint8Array> {
   const isStored = new Uint8Array(ids.length);
   const finder = new SortedFinder(ids);
   let read = 0;
-  for await (const [id, price] of streamStoredEntries(attempt.keys.db, kind, creation)) {
-    const place = finder.find(id);
-    if (place !== undefined && prices[place] === price) isStored[place] = 1;
+  for await (const [id, price] of streamStoredEntries(attempt.keys.db, kind, lists)) {
+    const index = finder.find(id);
+    if (index !== undefined && prices[index] === price) isStored[index] = 1;
     read += 1;
     if (read % ENTRIES_PER_LEASE_CHECK === 0) await attempt.keepLease();
   }
@@ -73,9 +73,9 @@ class SortedFinder {
   constructor(private readonly ids: readonly string[]) {}
 
   find(id: string): number | undefined {
-    const place = this.ids[this.#next] === id ? this.#next : this.#search(id);
-    if (place !== undefined) this.#next = place + 1;
-    return place;
+    const index = this.ids[this.#next] === id ? this.#next : this.#search(id);
+    if (index !== undefined) this.#next = index + 1;
+    return index;
   }
 
   #search(id: string): number | undefined {
@@ -101,8 +101,8 @@ export async function writeEntries(
   attempt: RunningAttempt,
 ): Promise<void> {
   const { keys } = attempt;
-  const { creation } = attempt.record;
-  if (creation === null) return;
+  const { lists } = attempt.record;
+  if (lists === null) return;
   const entries = toEntries(products);
   let stopped = false;
   attempt.startEntries(pending.expected_forward_cost.length + pending.price_list.length);
@@ -110,7 +110,7 @@ export async function writeEntries(
     try {
       for (let start = 0; start < pending[kind].length && !stopped; start += MAX_ENTRIES_PER_COMMIT) {
         const batch = select(entries[kind], pending[kind].subarray(start, start + MAX_ENTRIES_PER_COMMIT));
-        await attempt.call(() => writeEntryBatch(keys.db, kind, creation, batch));
+        await attempt.call(() => writeEntryBatch(keys.db, kind, lists, batch));
         attempt.addEntries(batch.ids.length);
       }
     } catch (error) {
@@ -118,11 +118,11 @@ export async function writeEntries(
       throw error;
     }
   };
-  const lists = await Promise.allSettled(LIST_KINDS.map(writeList));
-  for (const list of lists) if (list.status === 'rejected') throw list.reason;
+  const results = await Promise.allSettled(LIST_KINDS.map(writeList));
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
-const select = ({ ids, prices }: EntryColumns, places: Uint32Array): EntryColumns => ({
-  ids: Array.from(places, (place) => ids[place] ?? ''),
-  prices: Float64Array.from(places, (place) => prices[place] ?? NaN),
+const select = ({ ids, prices }: EntryColumns, indexes: Uint32Array): EntryColumns => ({
+  ids: Array.from(indexes, (index) => ids[index] ?? ''),
+  prices: Float64Array.from(indexes, (index) => prices[index] ?? NaN),
 });

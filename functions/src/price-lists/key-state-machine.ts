@@ -43,12 +43,12 @@ export type KeyEvent =
   | { kind: 'complete'; attempt: Attempt; info: PriceListInfo }
   /** The owner stops. */
   | { kind: 'fail'; attempt: Attempt; reason: string; cause: FailureCause }
-  /** A request, operator or sweep asks for the state of the key. `caller`: null for a sweep. */
-  | { kind: 'look'; caller: CallerIdentity | null }
+  /** A request, operator or sweep meets the key, so a lease that has run out expires. `caller`: null for a sweep. */
+  | { kind: 'expire'; caller: CallerIdentity | null }
   /** An operator, or the sweep, takes over the attempt with this `document_id`. */
   | ({ kind: 'resume'; document_id: string; attempt: Pick<Attempt, 'owner'> } & ResumeDecision)
   /** The sweep found a record from which no attempt can be resumed. */
-  | { kind: 'condemn'; document_id: string; reason: string }
+  | { kind: 'fail_permanently'; document_id: string; reason: string }
   /** An operator gives up the attempt with this `document_id` and frees its key. */
   | ({ kind: 'release'; document_id: string } & OperatorDecision);
 
@@ -109,13 +109,13 @@ export function transition(stored: KeyRecord | undefined, event: KeyEvent, now: 
 
 function getCaller(event: KeyEvent): CallerIdentity | null {
   switch (event.kind) {
-    case 'look':
+    case 'expire':
       return event.caller;
     case 'resume':
       return { ...event.attempt, document_id: event.document_id };
     case 'release':
       return { document_id: event.document_id };
-    case 'condemn':
+    case 'fail_permanently':
       return null;
     case 'claim':
     case 'renew':
@@ -141,12 +141,12 @@ function getNextRecord(record: KeyRecord | undefined, event: KeyEvent, now: numb
       if (event.cause === 'stopped' && isResume(record)) return handBack(record, now);
       return update(record, { status: 'requires_review', failure: event.reason, failure_cause: event.cause }, now);
     }
-    case 'look':
+    case 'expire':
       return record;
     case 'resume':
       if (!isInReview(record, event) || (event.isAutomatic && !canResumeAutomatically(record))) return record;
       return createResumedRecord(record, event, now);
-    case 'condemn':
+    case 'fail_permanently':
       return isInReview(record, event) ? failPermanently(record, event.reason, now) : record;
     case 'release':
       return isInReview(record, event) || isWithoutLists(record, event)
@@ -166,7 +166,7 @@ const isInReview = (record: KeyRecord | undefined, event: { document_id: string 
 
 /** Whether an attempt completed without lists. Nothing can be created twice if its key is claimed again. */
 const isWithoutLists = (record: KeyRecord | undefined, event: { document_id: string }): record is KeyRecord =>
-  record?.status === 'completed' && record.document_id === event.document_id && record.creation === null;
+  record?.status === 'completed' && record.document_id === event.document_id && record.lists === null;
 
 const isOwnedBy = (record: KeyRecord | undefined, caller: CallerIdentity | null): record is KeyRecord =>
   record?.status === 'processing' && record.owner === caller?.owner;
@@ -234,7 +234,7 @@ function createClaim(
     history: released === undefined ? [] : [...released.history, toArchived(released)],
     actions: released?.actions ?? [],
   };
-  return attempt.creation === null && isStored ? complete(claimed, info, now) : claimed;
+  return attempt.lists === null && isStored ? complete(claimed, info, now) : claimed;
 }
 
 function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind: 'resume' }>, now: number): KeyRecord {

@@ -10,7 +10,7 @@ import {
   type KeyReference,
   type KeySnapshot,
 } from '../lib/repositories/price-lists';
-import type { RequestContext } from '../lib/request-context';
+import type { WorkContext } from '../lib/work-context';
 import type { KeyRecord } from '../lib/schemas/key-record';
 import { RETRY_MS } from '../lib/time-limits';
 import { transition, type KeyEvent, type KeyOutcome } from './key-state-machine';
@@ -44,7 +44,7 @@ export class KeyStore {
   constructor(
     readonly reference: KeyReference,
     readonly db: Database,
-    readonly context: RequestContext,
+    readonly context: WorkContext,
   ) {}
 
   read(): Promise<KeySnapshot> {

@@ -2,7 +2,7 @@ import { StoppedError } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
 import { keyDocument } from '../lib/repositories/price-lists';
-import type { RequestContext } from '../lib/request-context';
+import type { WorkContext } from '../lib/work-context';
 import type { KeyRecord, Progress } from '../lib/schemas/key-record';
 import { runAttempt, type AttemptEnd, type AttemptOutcome } from './attempt';
 import { findPendingEntries } from './entries';
@@ -50,7 +50,7 @@ export async function resume(
   record: KeyRecord,
   decision: OperatorDecision,
   db: Database,
-  context: RequestContext,
+  context: WorkContext,
   onProgress?: (progress: Progress) => void,
 ): Promise<string> {
   const submission = await retry(() => readSubmission(record, db), context, 'outage');
@@ -104,7 +104,7 @@ async function applyResume(event: Extract<KeyEvent, { kind: 'resume' }>, keys: K
   } catch (cause) {
     // The take-over may have taken effect, and its attempt would then block the key. So the record
     // is read first.
-    const outcome = await keys.applyWithinReserve({ kind: 'look', caller: event.attempt });
+    const outcome = await keys.applyWithinReserve({ kind: 'expire', caller: event.attempt });
     if (outcome.kind !== 'owned') throw cause;
     return outcome;
   }
@@ -127,7 +127,7 @@ export async function release(
   { boq_list_id, document_id }: KeyRecord,
   decision: OperatorDecision,
   db: Database,
-  context: RequestContext,
+  context: WorkContext,
 ): Promise<void> {
   const keys = new KeyStore(keyDocument(db, boq_list_id), db, context);
   const outcome = await retry(() => keys.apply({ kind: 'release', document_id, ...decision }), context, 'outage');

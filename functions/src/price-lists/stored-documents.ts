@@ -21,19 +21,19 @@ export function createListDocuments(
 }
 
 /** The fields of an attempt that the response contains. */
-type ReportedAttempt = Pick<Attempt, 'creation' | 'market_id' | 'products_count' | 'document_id' | 'claimed_at'>;
+type ResponseFields = Pick<Attempt, 'lists' | 'market_id' | 'products_count' | 'document_id' | 'claimed_at'>;
 
 /** Creates the success response of an attempt. Every identical request receives the same bytes. */
-export function createSuccessResponse(attempt: ReportedAttempt, info: PriceListInfo, completedAt: number): string {
-  const { creation, market_id, products_count, document_id } = attempt;
+export function createSuccessResponse(attempt: ResponseFields, info: PriceListInfo, completedAt: number): string {
+  const { lists, market_id, products_count, document_id } = attempt;
   const stored = { success: true as const, message: 'Payload is valid and stored', products_count, document_id };
   const toText = (response: PriceListsResponse) => JSON.stringify(response);
-  if (creation === null) return toText({ ...stored, market: null, expected_forward_cost: null, price_list: null });
-  const { expected_forward_cost, price_list } = createListDocuments(attempt, creation, info, 'ready', completedAt);
+  if (lists === null) return toText({ ...stored, market: null, expected_forward_cost: null, price_list: null });
+  const { expected_forward_cost, price_list } = createListDocuments(attempt, lists, info, 'ready', completedAt);
   return toText({
     ...stored,
-    market: { id: market_id, name: creation.market_name, iso: creation.market_iso },
-    expected_forward_cost: { id: creation.expected_forward_cost_id, ...expected_forward_cost },
-    price_list: { id: creation.price_list_id, ...price_list },
+    market: { id: market_id, name: lists.market_name, iso: lists.market_iso },
+    expected_forward_cost: { id: lists.expected_forward_cost_id, ...expected_forward_cost },
+    price_list: { id: lists.price_list_id, ...price_list },
   });
 }

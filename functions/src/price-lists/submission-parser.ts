@@ -59,8 +59,8 @@ function toSubmission(body: unknown, products: ProductsValidator): PriceListSubm
 
 /** Validates products one by one as they arrive. */
 class ProductsValidator implements MemberHandler {
-  /** The place of each id in the columns. */
-  #places = new Map<string, number>();
+  /** The index of each id in the columns. */
+  #indexes = new Map<string, number>();
   readonly #expectedForwardCostPrices = new GrowingColumn();
   readonly #priceListPrices = new GrowingColumn();
   readonly #errors: FieldError[] = [];
@@ -72,10 +72,10 @@ class ProductsValidator implements MemberHandler {
     const prices = isPlainPrices(value) ? value : this.#validatePrices(id, value);
     if (prices === undefined) return;
     // The last product with an id counts.
-    const place = this.#places.get(id) ?? this.#places.size;
-    this.#places.set(id, place);
-    this.#expectedForwardCostPrices.set(place, prices.expected_forward_cost_price);
-    this.#priceListPrices.set(place, prices.price_list_price);
+    const index = this.#indexes.get(id) ?? this.#indexes.size;
+    this.#indexes.set(id, index);
+    this.#expectedForwardCostPrices.set(index, prices.expected_forward_cost_price);
+    this.#priceListPrices.set(index, prices.price_list_price);
   }
 
   #validatePrices(id: string, value: unknown): ProductPrices | undefined {
@@ -90,16 +90,16 @@ class ProductsValidator implements MemberHandler {
     if (!isObject(products))
       return reject(`Expected an object of product identifiers to prices, received ${describeReceived(products)}`);
     if (this.#errors.length > 0) return this.#errors;
-    return this.#places.size === 0 ? reject('Expected at least one product') : [];
+    return this.#indexes.size === 0 ? reject('Expected at least one product') : [];
   }
 
   /** Returns the products in code-unit order of their ids. Drops its own copy, because this object lives as long as the request. */
   takeProducts(): ProductColumns {
-    const places = this.#places;
-    this.#places = new Map();
+    const indexes = this.#indexes;
+    this.#indexes = new Map();
     // Without a comparison function, strings are sorted in code-unit order, and three times as fast.
-    const ids = [...places.keys()].sort();
-    const order = new Uint32Array(ids.length).map((_, i) => places.get(ids[i] ?? '') ?? 0);
+    const ids = [...indexes.keys()].sort();
+    const order = new Uint32Array(ids.length).map((_, i) => indexes.get(ids[i] ?? '') ?? 0);
     return {
       ids,
       expectedForwardCostPrices: this.#expectedForwardCostPrices.take(order),
@@ -112,18 +112,18 @@ class ProductsValidator implements MemberHandler {
 class GrowingColumn {
   #values = new Float64Array(1);
 
-  /** @param place at most the number of values so far */
-  set(place: number, value: number): void {
+  /** @param index at most the number of values so far */
+  set(index: number, value: number): void {
     const { buffer, byteLength, length } = this.#values;
-    if (place === length) this.#values = new Float64Array(buffer.transfer(2 * byteLength));
-    this.#values[place] = value;
+    if (index === length) this.#values = new Float64Array(buffer.transfer(2 * byteLength));
+    this.#values[index] = value;
   }
 
-  /** Returns the values at the given places, in their order, and drops its own copy. */
-  take(places: Uint32Array): Float64Array {
+  /** Returns the values at the given indexes, in their order, and drops its own copy. */
+  take(indexes: Uint32Array): Float64Array {
     const values = this.#values;
     this.#values = new Float64Array(1);
-    return new Float64Array(places.length).map((_, i) => values[places[i] ?? 0] ?? NaN);
+    return new Float64Array(indexes.length).map((_, i) => values[indexes[i] ?? 0] ?? NaN);
   }
 }
 

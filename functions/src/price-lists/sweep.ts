@@ -3,7 +3,7 @@ import { getErrorMessage } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
 import { isKeyOf, readDueKeys, type FoundKey } from '../lib/repositories/price-lists';
-import type { RequestContext } from '../lib/request-context';
+import type { WorkContext } from '../lib/work-context';
 import type { KeyRecord } from '../lib/schemas/key-record';
 import { SWEEP_ASK_INTERVAL_MS } from '../lib/time-limits';
 import { expireLease, SWEEP, transition, type KeyEvent } from './key-state-machine';
@@ -57,11 +57,11 @@ const FOUND_DUE_WITHIN_MS = 60_000;
  */
 export async function sweep(
   db: Database,
-  context: RequestContext,
+  context: WorkContext,
   options: SweepOptions,
   reporter: SweepReporter,
 ): Promise<SweepSummary> {
-  const sweeper = new KeySweeper(db, context, options, reporter);
+  const sweeper = new Sweeper(db, context, options, reporter);
   const { signal } = context;
   const running = new Set<Promise<void>>();
   let waiting: FoundKey[] = [];
@@ -88,7 +88,7 @@ export async function sweep(
 }
 
 /** Waits until work on a key ends or the next query is due. No other sweep may start before this one ends. */
-async function waitForWork(running: Iterable<Promise<void>>, { clock, signal }: RequestContext): Promise<void> {
+async function waitForWork(running: Iterable<Promise<void>>, { clock, signal }: WorkContext): Promise<void> {
   const timeToAsk = clock.createTimeout(SWEEP_ASK_INTERVAL_MS, () => new Error('time to ask again'), signal);
   await abortable(timeToAsk.signal, () => Promise.race(running))
     .catch(() => undefined)
@@ -96,7 +96,7 @@ async function waitForWork(running: Iterable<Promise<void>>, { clock, signal }: 
 }
 
 /** Finds and processes the keys of one sweep. */
-class KeySweeper {
+class Sweeper {
   readonly summary: SweepSummary = { resumed: 0, would_resume: 0, left: 0, deferred: 0 };
   /** Where the next query begins: after this key, or at this due time; undefined for all keys. */
   #from: FoundKey | number | undefined;
@@ -109,7 +109,7 @@ class KeySweeper {
 
   constructor(
     private readonly db: Database,
-    private readonly context: RequestContext,
+    private readonly context: WorkContext,
     private readonly options: SweepOptions,
     private readonly reporter: SweepReporter,
   ) {}
@@ -155,8 +155,9 @@ class KeySweeper {
     const { document_id } = record;
     if (!isKeyOf(reference, record.boq_list_id)) {
       const reason = 'its boq_list_id is that of another record';
-      await this.#leave(stored, { kind: 'condemn', document_id, reason }, readAt, keys);
-    } else if (!canResumeAutomatically(record)) await this.#leave(stored, { kind: 'look', caller: null }, readAt, keys);
+      await this.#leave(stored, { kind: 'fail_permanently', document_id, reason }, readAt, keys);
+    } else if (!canResumeAutomatically(record))
+      await this.#leave(stored, { kind: 'expire', caller: null }, readAt, keys);
     else if (this.options.dryRun) this.#report(record, 'would_resume', record.failure, readAt);
     else await this.#resume({ record, readAt }, keys);
   }

@@ -6,7 +6,7 @@ import { describeCredentials } from '../../cli/errors';
 import { resolveTarget, type Target } from '../../cli/target';
 import { systemClock } from '../../src/lib/clock';
 import { createDatabase } from '../../src/lib/firestore/database';
-import { createRequestContext } from '../../src/lib/request-context';
+import { createWorkContext } from '../../src/lib/work-context';
 import { useTestService } from '../support/service';
 import { runCommand } from './command';
 
@@ -124,7 +124,7 @@ async function getReadError(target: Target, getAll: () => Promise<never>): Promi
     ...systemClock,
     createTimeout: (ms, ...others) => systemClock.createTimeout(ms === 8_000 ? 8 : ms, ...others),
   };
-  const context = { ...createRequestContext(new AbortController().signal), clock };
+  const context = { ...createWorkContext(new AbortController().signal), clock };
   const db = { ...createDatabase(service.db, context), getAll };
   return assertReadable(target, db, context).then(
     () => 'no error',

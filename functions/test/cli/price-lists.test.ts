@@ -232,13 +232,13 @@ describe('an id that another client has chosen as its own boq_list_id', () => {
     'leads to no key by itself, and by --id-type %s to the key that was meant',
     async (idType) => {
       await failAfter(1);
-      const { document_id, creation } = (await readRecord()) as Partial<KeyRecord>;
+      const { document_id, lists } = (await readRecord()) as Partial<KeyRecord>;
       const [request] = (await service.db.collection('price_list_requests').get()).docs;
       const ids: Record<string, unknown> = {
         hash: keyDocumentId(KEY),
         document_id,
-        price_list_id: creation?.price_list_id,
-        expected_forward_cost_id: creation?.expected_forward_cost_id,
+        price_list_id: lists?.price_list_id,
+        expected_forward_cost_id: lists?.expected_forward_cost_id,
         request_id: request?.get('request_id'),
       };
       const id = String(ids[idType]);
@@ -393,8 +393,8 @@ test('a settled key whose payload has expired is not to be released', async () =
 test('a record that cannot be printed ends neither list nor show', async () => {
   await failAfter(1);
   await submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id: 'other' }));
-  const { creation } = (await readRecord()) as Partial<KeyRecord>;
-  await getKey().update({ creation: { ...creation, price_list_id: 'a/b' } });
+  const { lists } = (await readRecord()) as Partial<KeyRecord>;
+  await getKey().update({ lists: { ...lists, price_list_id: 'a/b' } });
   const listed = await run('list');
   expect(listed).toMatchObject({ code: 0, out: containing('"other"') });
   expect(listed.out).toContain('no list document');

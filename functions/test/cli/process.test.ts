@@ -50,7 +50,7 @@ const GIVEN_BACK = { status: 'requires_review', failure_cause: 'stopped' };
 
 /** Delays the commits of a key's entries. @param until the end of the delay; undefined for an endless one */
 async function delayEntries(key: string, until?: Promise<unknown>) {
-  const { expected_forward_cost_id, price_list_id } = (await readRecord(key))?.['creation'] as ClaimedLists;
+  const { expected_forward_cost_id, price_list_id } = (await readRecord(key))?.['lists'] as ClaimedLists;
   const isOfKey = (name: string) =>
     [expected_forward_cost_id, price_list_id].some((id) => name.includes(`/${id}/products/`));
   return service.firestore.faults.inject({

@@ -3,7 +3,7 @@ import * as functions from '../../src';
 import { readKeyRecord } from '../../records/stored-records';
 import { release } from '../../src/price-lists/resume';
 import { getDatabase } from '../../src/lib/firestore/database';
-import { createRequestContext } from '../../src/lib/request-context';
+import { createWorkContext } from '../../src/lib/work-context';
 import { Indexes } from '../../../packages/firestore-local/src/internal';
 import type { IndexDefinitions, MapValue, Value } from '../../../packages/firestore-local/src';
 import { operations } from '../support/operations';
@@ -79,7 +79,7 @@ describe('exemptions', () => {
     });
     const json = createPriceListBody(10);
     expect((await call('addPriceLists', { json })).status).toBe(500);
-    const context = createRequestContext(AbortSignal.timeout(20_000));
+    const context = createWorkContext(AbortSignal.timeout(20_000));
     const database = getDatabase(context);
     const { record } = await readKeyRecord(database, 'boq-1');
     if (record === undefined) throw new Error('no record of boq-1');

@@ -9,8 +9,8 @@ import {
   checkAttempt,
   checkKeyRecord,
   checkSweepDueAt,
-  getRecordedAttempts,
-  type StoredAttempt,
+  getAttemptsOfKey,
+  type AttemptDocuments,
   type StoredList,
   type Violation,
 } from '../../audit/invariants';
@@ -51,7 +51,7 @@ export async function checkInvariants(
     return record;
   });
   const attempts = records.flatMap((record) => [record, ...record.history]);
-  const creations = attempts.flatMap(({ creation }) => creation ?? []);
+  const claimedLists = attempts.flatMap(({ lists }) => lists ?? []);
   const assertIds = (collection: string, ids: string[], what: string) =>
     assert.deepEqual(
       getAll(collection)
@@ -67,21 +67,21 @@ export async function checkInvariants(
   );
   assertIds(
     'expected_forward_costs',
-    creations.map((c) => c.expected_forward_cost_id),
+    claimedLists.map((c) => c.expected_forward_cost_id),
     'one cost list for each attempt with a market',
   );
   assertIds(
     'price_lists',
-    creations.map((c) => c.price_list_id),
+    claimedLists.map((c) => c.price_list_id),
     'one price list for each attempt with a market',
   );
 
-  for (const recorded of records.flatMap(getRecordedAttempts)) {
+  for (const recorded of records.flatMap(getAttemptsOfKey)) {
     const { record, attempt } = recorded;
     const submission = submissions.get(attempt.fingerprint);
     assert(submission, 'only submitted payloads are accepted');
     assert.equal(submission.info.boq_list_id, record.boq_list_id, 'an attempt is of its own key');
-    const stored = await toStoredAttempt(documents, attempt);
+    const stored = await toAttemptDocuments(documents, attempt);
     assertNone(checkAttempt(recorded, stored));
     if (stored.payload.kind === 'invalid') continue;
     const text = gunzipSync(Buffer.concat(getChunks(documents, attempt))).toString();
@@ -117,15 +117,15 @@ const getChunks = (documents: Documents, { document_id }: Pick<Attempt, 'documen
   );
 
 /** Returns an attempt as the audit reads it, with all entries compared. */
-async function toStoredAttempt(documents: Documents, attempt: Attempt): Promise<StoredAttempt> {
-  const { document_id, creation } = attempt;
+async function toAttemptDocuments(documents: Documents, attempt: Attempt): Promise<AttemptDocuments> {
+  const { document_id, lists } = attempt;
   const request = documents.get('price_list_requests')?.get(document_id);
   const payload = await parseStoredPayload(getChunks(documents, attempt), attempt);
-  if (creation === null) return { request, payload, lists: null };
+  if (lists === null) return { request, payload, lists: null };
   const wanted = payload.kind === 'valid' ? toEntries(payload.submission.products) : null;
   const toList = async (kind: ListKind): Promise<StoredList> => {
     const { collection, price } = LISTS[kind];
-    const id = creation[`${kind}_id`];
+    const id = lists[`${kind}_id`];
     const entries = documents.get(`${collection}/${id}/products`) ?? new Map<string, DocumentData>();
     const prices = [...entries].map(([product, entry]) => [product, entry[price] as unknown] as const);
     return {
@@ -134,9 +134,9 @@ async function toStoredAttempt(documents: Documents, attempt: Attempt): Promise<
       entries: wanted && (await compareEntries(wanted[kind], prices)),
     };
   };
-  const lists = {
+  const stored = {
     expected_forward_cost: await toList('expected_forward_cost'),
     price_list: await toList('price_list'),
   };
-  return { request, payload, lists };
+  return { request, payload, lists: stored };
 }

@@ -1,7 +1,7 @@
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore } from '../../../packages/firestore-local/src';
 import { createDatabase } from '../../src/lib/firestore/database';
-import { createRequestContext } from '../../src/lib/request-context';
+import { createWorkContext } from '../../src/lib/work-context';
 import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
 import { sweep } from '../../src/price-lists/sweep';
 import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from '../deployment/deployed';
@@ -81,7 +81,7 @@ test('what a killed process leaves is nothing, ready lists or a claim that the s
   expect(responses).toEqual(cells.map(({ left }) => RESPONSES[left]));
 
   aheadMs = LEASE_DURATION_MS + 60_000;
-  const context = createRequestContext(new AbortController().signal);
+  const context = createWorkContext(new AbortController().signal);
   const swept: unknown[] = [];
   await sweep(
     createDatabase(client, context),

@@ -8,7 +8,7 @@ import {
   type KeyRecord,
   type OperatorAction,
 } from '../../src/lib/schemas/key-record';
-import { checkKeyRecord, checkListStatus, getRecordedAttempts } from '../../audit/invariants';
+import { checkKeyRecord, checkListStatus, getAttemptsOfKey } from '../../audit/invariants';
 import { canResumeAutomatically, isTransientCause } from '../../src/price-lists/sweep-schedule';
 
 /**
@@ -140,10 +140,10 @@ export class KeyMonitor {
   /** Checks the audit's rules for a key record and the statuses of its lists. */
   #checkInvariants(record: KeyRecord): void {
     const violations = checkKeyRecord(record, keyDocumentId(record.boq_list_id));
-    for (const recorded of getRecordedAttempts(record)) {
-      const { creation } = recorded.attempt;
-      if (creation === null) continue;
-      const [cost, price] = [creation.expected_forward_cost_id, creation.price_list_id];
+    for (const recorded of getAttemptsOfKey(record)) {
+      const { lists } = recorded.attempt;
+      if (lists === null) continue;
+      const [cost, price] = [lists.expected_forward_cost_id, lists.price_list_id];
       violations.push(
         ...checkListStatus(recorded, 'expected_forward_cost', this.#lists.get(`${COST_LISTS}/${cost}`)),
         ...checkListStatus(recorded, 'price_list', this.#lists.get(`${PRICE_LISTS}/${price}`)),
@@ -193,7 +193,7 @@ function assertKeyTransition(before: KeyState, after: KeyState, now: number): vo
     assert(['processing', 'completed'].includes(after.status), `a key begins with a claim, not ${change}`);
     return;
   }
-  const isWithoutLists = before.creation === null && after.status === 'released';
+  const isWithoutLists = before.lists === null && after.status === 'released';
   assert(before.status !== 'completed' || isWithoutLists, `completed is final, not ${change}`);
   if (before.document_id !== after.document_id) {
     assert.equal(before.status, 'released', `only a released key is claimed again, not ${change}`);
@@ -245,8 +245,7 @@ function assertListTransition({ id, before, after }: Change, records: readonly K
   const [from, to] = [before['status'], after?.['status']].map(String);
   assert.notEqual(from, 'ready', `a ready list is never written again (now ${to})`);
   if (from === 'failed' && to !== 'failed') {
-    const isOf = ({ creation }: KeyRecord) =>
-      [creation?.expected_forward_cost_id, creation?.price_list_id].includes(id);
+    const isOf = ({ lists }: KeyRecord) => [lists?.expected_forward_cost_id, lists?.price_list_id].includes(id);
     assert.equal(to, 'ready', 'a failed list changes to ready only');
     assert.equal(records.find(isOf)?.actions.at(-1)?.action, 'resume', 'only a resume makes a failed list ready');
   }

@@ -2,7 +2,7 @@ import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { createDatabase } from '../../src/lib/firestore/database';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import { createRequestContext } from '../../src/lib/request-context';
+import { createWorkContext } from '../../src/lib/work-context';
 import { createPriceLists } from '../../src/price-lists/create';
 import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction } from '../deployment/deployed';
 import { readDeclaredIndexes } from '../support/declared-indexes';
@@ -48,7 +48,7 @@ async function createAndCrash(key: string): Promise<void> {
   ]);
   const info = { market_id: 'market-1', boq_list_id: key, currency_iso: 'EGP', date: '06/2026', name: 'June' };
   const submission = parseSubmission({ info, products: Object.fromEntries(prices) as object });
-  const context = createRequestContext(new AbortController().signal);
+  const context = createWorkContext(new AbortController().signal);
   const request = { requestId: key, apiKeyId: 'api-key-1', log: NO_LOG };
   await createPriceLists(submission, request, createDatabase(client, context), context);
   const crashed = { status: 'processing', owner: 'crashed', response: null, lease_expires_at: Date.now() };

@@ -4,7 +4,7 @@ import type { PriceListSubmission } from '../../src/price-lists/submission-parse
 import { createDatabase } from '../../src/lib/firestore/database';
 import type { PriceEntryBatch } from '../../src/lib/firestore/price-entries';
 import { retry } from '../../src/lib/firestore/retry';
-import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
+import { createWorkContext, type WorkContext } from '../../src/lib/work-context';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { getTimeLimitMs, SWEEP_START_MS } from '../../src/lib/time-limits';
 import { getSweepResumeAt } from '../../src/price-lists/sweep-schedule';
@@ -222,7 +222,7 @@ class Schedule {
     this.world.note(process, `submits ${submission.info.name} for ${boq_list_id}`);
     let result: ClientResult;
     try {
-      const create = (context: RequestContext) =>
+      const create = (context: WorkContext) =>
         createPriceLists(submission, createRequest(process), process.db, context);
       result = { kind: 'stored', ...(await this.world.run(process, BUDGET_MS, create)) };
     } catch (error) {
@@ -241,7 +241,7 @@ class Schedule {
   readonly #checkLease = (process: Process, { collection, ids }: PriceEntryBatch): void => {
     if (this.#isQuiet && ids.some((id) => this.#stored.has(`${collection}/${id}`)))
       this.#fail(new Error('a process without faults writes an entry that is stored'));
-    const isOf = ({ creation }: KeyRecord) => Object.values(creation ?? {}).includes(collection.split('/')[1] ?? '');
+    const isOf = ({ lists }: KeyRecord) => Object.values(lists ?? {}).includes(collection.split('/')[1] ?? '');
     if (this.#getOwn(process).some((record) => isOf(record) && this.world.now >= record.lease_expires_at))
       this.#fail(new Error(`${process.name} writes entries after its lease expired`));
   };
@@ -432,7 +432,7 @@ class Schedule {
     const record = this.#history.now(key);
     assert.notEqual(record?.status, 'processing', 'the sweep leaves no attempt whose lease expired');
     if (record?.status !== 'requires_review') return undefined;
-    const db = createDatabase(this.#db, createRequestContext(NEVER));
+    const db = createDatabase(this.#db, createWorkContext(NEVER));
     const { kind } = await readStoredPayload(db, record);
     const isSwept = kind === 'valid' && getSweepResumeAt(record) !== null;
     assert(!isSwept, 'the sweep makes everything ready that failed for a transient cause');

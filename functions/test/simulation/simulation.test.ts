@@ -51,7 +51,7 @@ const REACHED = {
   'a search of unordered ids': /unordered ids/,
   'the second page of a sweep': /query of the next page/,
   'a completion after another event took the attempt': /complete meets (processing|requires_review) of another/,
-  'a record under a wrong id': /condemn meets processing/,
+  'a record under a wrong id': /fail_permanently meets processing/,
 };
 
 const PROJECT = 'simulation';

@@ -5,7 +5,7 @@ import { CALL_TIMEOUTS_MS } from '../../src/lib/time-limits';
 import { createDatabase, type CommitWrites, type Database } from '../../src/lib/firestore/database';
 import type { PriceEntryBatch } from '../../src/lib/firestore/price-entries';
 import { runQuery, streamDocuments, type RunQuery } from '../../src/lib/firestore/query';
-import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
+import { createWorkContext, type WorkContext } from '../../src/lib/work-context';
 import { isNextPage } from '../support/sdk-internals';
 import type { SeededRandom } from './random';
 
@@ -79,14 +79,14 @@ export interface Process {
   readonly hangs: Map<string, number>;
   /** Aborts the work of the process. */
   readonly ending: AbortController;
-  readonly context: RequestContext;
+  readonly context: WorkContext;
   readonly db: Database;
 }
 
 /** Replaces the database or the context of the service by a broken one, to test the simulation. */
 export interface BrokenParts {
-  db?: (db: Database, context: RequestContext) => Database;
-  context?: (context: RequestContext) => RequestContext;
+  db?: (db: Database, context: WorkContext) => Database;
+  context?: (context: WorkContext) => WorkContext;
 }
 
 interface Waiting {
@@ -183,7 +183,7 @@ export class Simulator {
       },
     };
     // A call takes no virtual time.
-    const real = createRequestContext(new AbortController().signal);
+    const real = createWorkContext(new AbortController().signal);
     let tokens = 0;
     const newToken = () => {
       tokens += 1;
@@ -222,7 +222,7 @@ export class Simulator {
   }
 
   /** Runs the work of a process for at most `budgetMs`. @throws ProcessCrashed when the process dies */
-  async run<T>(process: Process, budgetMs: number, work: (context: RequestContext) => Promise<T>): Promise<T> {
+  async run<T>(process: Process, budgetMs: number, work: (context: WorkContext) => Promise<T>): Promise<T> {
     const { ending, context } = process;
     const endBudget = () => ending.abort(new DOMException('simulated end of the budget', 'TimeoutError'));
     const cancels = [this.#startTimer(process, budgetMs, endBudget)];
@@ -375,7 +375,7 @@ export class Simulator {
   ): AsyncGenerator<Buffer[]> {
     let responses: Buffer[] = [];
     const read = async () => {
-      const batches = await collect(runQuery(createRequestContext(new AbortController().signal), ...request));
+      const batches = await collect(runQuery(createWorkContext(new AbortController().signal), ...request));
       responses = batches.flat();
     };
     try {

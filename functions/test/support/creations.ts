@@ -1,6 +1,6 @@
 import { ApiError } from '../../src/lib/errors';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import type { RequestContext } from '../../src/lib/request-context';
+import type { WorkContext } from '../../src/lib/work-context';
 import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
 import { createPriceLists } from '../../src/price-lists/create';
 import type { CreationResult } from '../../src/price-lists/creation-result';
@@ -42,7 +42,7 @@ export function useCreations() {
   afterEach(() => jest.restoreAllMocks());
 
   /** Runs a creation to its end. */
-  async function create(body: PriceListBody = BODY, changed: Partial<RequestContext> = {}) {
+  async function create(body: PriceListBody = BODY, changed: Partial<WorkContext> = {}) {
     const logged: unknown[][] = [];
     const writeTo =
       (event: string) =>
@@ -65,7 +65,7 @@ export function useCreations() {
   }
 
   /** Stores the record of an attempt in progress. @returns the attempt as its owner runs it */
-  async function startAttempt(changed: Partial<RequestContext> = {}) {
+  async function startAttempt(changed: Partial<WorkContext> = {}) {
     const { db, context } = database.open(changed);
     const record = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
     await getKey().set(record);

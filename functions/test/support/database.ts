@@ -2,7 +2,7 @@ import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EndedCall } from '../../../packages/firestore-local/src';
 import type { FirestoreFront } from '../../../packages/firestore-local/src/internal';
 import { configureClient, createDatabase, type Database } from '../../src/lib/firestore/database';
-import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
+import { createWorkContext, type WorkContext } from '../../src/lib/work-context';
 import { ManualClock } from './clock';
 import { readDeclaredIndexes } from './declared-indexes';
 import { TEST_PROJECT, createCallRecorder, useFirestoreEmulator } from './firestore';
@@ -21,7 +21,7 @@ export interface TestDatabase {
   /** Records the calls that end from now until the next {@link TestDatabase.reset}. */
   recordCalls: () => EndedCall[];
   /** Opens the database with the context of a request. Tokens are `owner-1`, `owner-2` and so on, and pauses are the shortest possible. */
-  open: (changed?: Partial<RequestContext>) => { db: Database; context: RequestContext };
+  open: (changed?: Partial<WorkContext>) => { db: Database; context: WorkContext };
   /** Empties the database, removes faults and resets the clock. Call it before each test. */
   reset: () => void;
 }
@@ -44,9 +44,9 @@ export function useTestDatabase(): TestDatabase {
     await database.firestore.close();
   });
   return Object.assign(database, {
-    open: (changed: Partial<RequestContext> = {}) => {
-      const context: RequestContext = {
-        ...createRequestContext(new AbortController().signal),
+    open: (changed: Partial<WorkContext> = {}) => {
+      const context: WorkContext = {
+        ...createWorkContext(new AbortController().signal),
         clock: database.clock,
         random: () => 0,
         newToken: () => `owner-${(tokens += 1)}`,

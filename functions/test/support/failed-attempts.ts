@@ -1,5 +1,5 @@
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import type { RequestContext } from '../../src/lib/request-context';
+import type { WorkContext } from '../../src/lib/work-context';
 import type { KeyRecord, Progress } from '../../src/lib/schemas/key-record';
 import { createPriceLists } from '../../src/price-lists/create';
 import { resume } from '../../src/price-lists/resume';
@@ -58,9 +58,9 @@ export function useFailedAttempts() {
   const deletePayload = ({ document_id }: KeyRecord) =>
     database.client.doc(`price_list_requests/${document_id}/price_list_payload/0000`).delete();
 
-  const getPriceList = ({ creation }: KeyRecord) => database.client.doc(`price_lists/${creation?.price_list_id}`);
+  const getPriceList = ({ lists }: KeyRecord) => database.client.doc(`price_lists/${lists?.price_list_id}`);
 
-  async function runResume(record: KeyRecord, changed: Partial<RequestContext> = {}) {
+  async function runResume(record: KeyRecord, changed: Partial<WorkContext> = {}) {
     const { db, context } = database.open(changed);
     const progress: Progress[] = [];
     const onProgress = (written: Progress) => progress.push({ ...written });

@@ -1,7 +1,7 @@
 import { requireKeyRecord, type ClaimedLists, type KeyRecord } from '../../src/lib/schemas/key-record';
 
 /** Both lists of an attempt. */
-export const TEST_CREATION: ClaimedLists = {
+export const TEST_LISTS: ClaimedLists = {
   expected_forward_cost_id: 'cost-list',
   price_list_id: 'price-list',
   market_name: 'Egypt',
@@ -22,7 +22,7 @@ export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord =>
     payload_chunks: 1,
     market_id: 'market-1',
     document_id: 'document',
-    creation: null,
+    lists: null,
     claimed_at: 0,
     trace_id: null,
     key_id: 'api-key-1',

@@ -4,7 +4,7 @@ import { isDocumentId } from '../../../functions/src/lib/document-id';
 import { collections } from '../../../functions/src/lib/firestore/collections';
 import { createDatabase } from '../../../functions/src/lib/firestore/database';
 import { keyDocument } from '../../../functions/src/lib/repositories/price-lists';
-import { createRequestContext } from '../../../functions/src/lib/request-context';
+import { createWorkContext } from '../../../functions/src/lib/work-context';
 
 /** Reads which request, key and lists belong together. */
 
@@ -20,7 +20,7 @@ export async function findRequests(
   id: string,
   idTypes: readonly IdType[] = ID_TYPES,
 ): Promise<RequestRow[]> {
-  const db = createDatabase(firestore, createRequestContext(new AbortController().signal));
+  const db = createDatabase(firestore, createWorkContext(new AbortController().signal));
   const boqListIds = await Promise.all(idTypes.map((idType) => findBoqListIds(db, id, idType)));
   const keys = await getAll(
     firestore,

@@ -19,7 +19,7 @@ import { streamDocuments, type Decode } from './query';
 import { restoreStatus, singleTry } from './single-try';
 import { abortable, type Clock } from '../clock';
 import { getDatabaseId } from '../config';
-import type { RequestContext } from '../request-context';
+import type { WorkContext } from '../work-context';
 import { CALL_TIMEOUTS_MS } from '../time-limits';
 
 /** The database for one request. Each call is one try, which the request's context counts. */
@@ -33,13 +33,13 @@ export const DELETED = FieldValue.delete();
 let client: Firestore | undefined;
 
 /** Returns the database of a request. All requests share the one client of the process, which holds the connections. */
-export function getDatabase(context: RequestContext): Database {
+export function getDatabase(context: WorkContext): Database {
   client ??= configureClient(getFirestore(getApps()[0] ?? initializeApp(), getDatabaseId()));
   return createDatabase(client, context);
 }
 
 /** @param firestore a client that {@link configureClient} has configured */
-export function createDatabase(firestore: Firestore, context: RequestContext) {
+export function createDatabase(firestore: Firestore, context: WorkContext) {
   const { clock, counters, signal: requestSignal } = context;
   const startCall = <T>(call: () => T): T => {
     counters.firestoreCalls += 1;

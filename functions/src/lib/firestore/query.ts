@@ -1,5 +1,5 @@
 import type { ClientReadableStream } from '@grpc/grpc-js';
-import { measurePhase, type Counters, type RequestContext } from '../request-context';
+import { measurePhase, type Counters, type WorkContext } from '../work-context';
 import { CALL_TIMEOUTS_MS } from '../time-limits';
 import { getConnection } from './connection';
 import { decodeDocument, encodeRunQueryRequest, type QuerySpec, type StoredFields } from './messages';
@@ -21,11 +21,11 @@ export type Decode<T> = (response: Buffer) => [id: string, record: T] | undefine
  * @param parent full name of what holds the collection: a document, or the root of the database
  * @throws gRPC error; `DEADLINE_EXCEEDED` after the timeout of a query
  */
-export type RunQuery = (context: RequestContext, parent: string, request: Buffer) => AsyncIterable<readonly Buffer[]>;
+export type RunQuery = (context: WorkContext, parent: string, request: Buffer) => AsyncIterable<readonly Buffer[]>;
 
 /** Streams the documents of a query as {@link streamDocuments} does, each converted to a record. */
 export const streamQuery = <T>(
-  context: RequestContext,
+  context: WorkContext,
   query: QuerySpec,
   toRecord: (stored: StoredFields) => T,
 ): AsyncGenerator<[id: string, record: T][]> =>
@@ -46,7 +46,7 @@ export const streamQuery = <T>(
  * @throws the reason of the context's signal as soon as the signal aborts
  */
 export async function* streamDocuments<T>(
-  context: RequestContext,
+  context: WorkContext,
   query: QuerySpec,
   decode: Decode<T>,
   run: RunQuery = runQuery,
@@ -85,7 +85,7 @@ export async function* streamDocuments<T>(
 
 /** Makes a {@link RunQuery} call over the connection of the process. */
 export async function* runQuery(
-  { signal, counters }: RequestContext,
+  { signal, counters }: WorkContext,
   parent: string,
   request: Buffer,
 ): AsyncGenerator<readonly Buffer[]> {

@@ -1,5 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import type { RequestContext } from '../request-context';
+import type { WorkContext } from '../work-context';
 import { abortable } from '../clock';
 import { StoppedError } from '../errors';
 import { MAX_PAUSE_MS, RETRY_MS, type RetryRegime } from '../time-limits';
@@ -39,7 +39,7 @@ const INITIAL_OVERLOAD_PAUSE_MS = 1_000;
  * @throws the last error of a try, also when time runs out; the signal's reason if no try has failed
  * or the work is stopped
  */
-export async function retry<T>(fn: () => Promise<T>, context: RequestContext, regime: RetryRegime): Promise<T> {
+export async function retry<T>(fn: () => Promise<T>, context: WorkContext, regime: RetryRegime): Promise<T> {
   const { signal } = context;
   const backoff = new Backoff(context, regime);
   let lastError: unknown;
@@ -65,7 +65,7 @@ export class Backoff {
   readonly #retryUntil: number;
 
   constructor(
-    private readonly context: RequestContext,
+    private readonly context: WorkContext,
     regime: RetryRegime,
   ) {
     this.#retryUntil = context.clock.elapsedMs() + RETRY_MS[regime];

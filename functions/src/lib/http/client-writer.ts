@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { finished } from 'node:stream';
 import { ApiError } from '../errors';
-import { measurePhase, type RequestContext } from '../request-context';
+import { measurePhase, type WorkContext } from '../work-context';
 
 /** The rest of a body is discarded after an early response until it reaches one of these limits. */
 const LINGER = { idleMs: 2_000, maxMs: 5_000, maxBytes: 32 * 1024 * 1024 };
@@ -21,7 +21,7 @@ export class ClientWriter {
   /** @param context its signal ends the wait for the client; a signal that has already aborted is ignored */
   constructor(
     private readonly response: ServerResponse,
-    private readonly context: Pick<RequestContext, 'signal' | 'counters'>,
+    private readonly context: Pick<WorkContext, 'signal' | 'counters'>,
   ) {}
 
   /** Whether the client has gone, or a stopping instance has sent an error response meanwhile. */

@@ -5,7 +5,7 @@ import { abortable, systemClock } from '../clock';
 import { apiKeySecret, assertAllowedOrigins } from '../config';
 import { ERROR_DEFINITIONS, toApiError, type ApiError } from '../errors';
 import { logRequest } from '../logging/requests';
-import { createRequestContext } from '../request-context';
+import { createWorkContext } from '../work-context';
 import { getTimeLimitMs } from '../time-limits';
 import { toErrorResponse } from './error-response';
 import { runPipeline, type Endpoint, type Exchange, type HandlerResult } from './pipeline';
@@ -42,7 +42,7 @@ async function handleRequest<Body>(
   const createReason = () => new Error('the time for the request is up');
   const stopping = writes ? shutdown.abortWrites : shutdown.stopWaiting;
   const { signal, cancel } = systemClock.createTimeout(timeLimitMs, createReason, stopping.signal);
-  const context = createRequestContext(signal, parseTraceId(request.headers));
+  const context = createWorkContext(signal, parseTraceId(request.headers));
   const requestId = resolveRequestId(request);
   const exchange: Exchange = { request, response, context, requestId, logFields: {}, hasClientGone: false };
   response.setHeader('X-Request-Id', requestId);

@@ -1,4 +1,4 @@
-import type { Counters } from '../request-context';
+import type { Counters } from '../work-context';
 
 /** Records of a list in the order in which they arrive, each with the id of its document. */
 type RecordBatches = AsyncIterable<RecordBatch> | Iterable<RecordBatch>;

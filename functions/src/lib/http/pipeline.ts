@@ -3,7 +3,7 @@ import type { HttpsOptions } from 'firebase-functions/v2/https';
 import { areWritesPaused, getAllowedOrigins, getApiKeys } from '../config';
 import { ApiError } from '../errors';
 import type { RequestLogEntry } from '../logging/requests';
-import { measurePhase, type RequestContext } from '../request-context';
+import { measurePhase, type WorkContext } from '../work-context';
 import { requireApiKey } from './api-key';
 import { ClientWriter } from './client-writer';
 import { applyCors } from './cors';
@@ -43,7 +43,7 @@ export interface Endpoint<Body> {
   body?: RequestBody<Body>;
   /** Whether `WRITES_PAUSED` and a stopping instance refuse new work, and the latter ends running work early enough to store its failure. */
   writes?: boolean;
-  handler: (context: RequestContext, body: Body, sender: Sender) => Promise<HandlerResult> | HandlerResult;
+  handler: (context: WorkContext, body: Body, sender: Sender) => Promise<HandlerResult> | HandlerResult;
 }
 
 /** The sender of a request, and the id of the request. */
@@ -58,7 +58,7 @@ export interface Exchange {
   request: RequestWithRawBody;
   response: ServerResponse;
   /** Its signal aborts when the handler's time is up or the instance stops. */
-  context: RequestContext;
+  context: WorkContext;
   requestId: string;
   /** Fields that the steps add to the log line. */
   logFields: Pick<RequestLogEntry, 'key_id' | 'origin'>;
@@ -94,7 +94,7 @@ const PAUSE_RETRY_AFTER_MS = 300_000;
 async function readEndpointBody<Body>(
   { body, writes = false }: Endpoint<Body>,
   request: RequestWithRawBody,
-  { signal, counters }: RequestContext,
+  { signal, counters }: WorkContext,
 ): Promise<Body> {
   // A GET has no body.
   if (body === undefined) return undefined as Body;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { brotliCompressSync, constants, createBrotliCompress, createGzip, gzipSync } from 'node:zlib';
 import Negotiator from 'negotiator';
-import type { RequestContext } from '../request-context';
+import type { WorkContext } from '../work-context';
 import { ClientWriter } from './client-writer';
 
 /** A response of more bytes is sent in chunks. The platform allows 32 MiB with a Content-Length. */
@@ -37,7 +37,7 @@ export interface OutgoingResponse {
 export async function sendResponse(
   response: ServerResponse,
   { status, headers = {}, body }: OutgoingResponse,
-  context: Pick<RequestContext, 'signal' | 'counters'>,
+  context: Pick<WorkContext, 'signal' | 'counters'>,
 ): Promise<boolean> {
   const chunks = toChunks(typeof body === 'string' ? [body] : body);
   const { value: first = Buffer.alloc(0) } = await chunks.next();

@@ -1,44 +1,44 @@
 import { logEvent, redact, toOperatorField, type LogSeverity } from './event';
 
 /** The fields of an attempt that are logged. */
-export interface LoggedAttempt {
+export interface AttemptFields {
   document_id: string;
   products_count: number;
-  creation: { price_list_id: string; currency_differs: boolean } | null;
+  lists: { price_list_id: string; currency_differs: boolean } | null;
 }
 
 /** An attempt that has completed. */
-export interface CompletedAttempt extends LoggedAttempt {
+export interface CompletedFields extends AttemptFields {
   claimed_at: number;
   updated_at: number;
 }
 
 /** The time between claim and completion, and whether the business can use the lists. */
-const toCompletionFields = ({ claimed_at, updated_at, creation }: CompletedAttempt) => ({
+const toCompletionFields = ({ claimed_at, updated_at, lists }: CompletedFields) => ({
   since_claim_ms: updated_at - claimed_at,
-  market_found: creation !== null,
-  currency_differs: creation?.currency_differs ?? false,
+  market_found: lists !== null,
+  currency_differs: lists?.currency_differs ?? false,
   // The label of a metric is one field.
-  outcome: creation === null ? 'no_market' : creation.currency_differs ? 'other_currency' : 'created',
+  outcome: lists === null ? 'no_market' : lists.currency_differs ? 'other_currency' : 'created',
 });
 
 export type PriceListLogger = ReturnType<typeof createPriceListLogger>;
 
 /** Logs the events of a price list under its request's id and its records' ids, never under its key. */
 export function createPriceListLogger(request_id: string) {
-  const log = (severity: LogSeverity, event: string, attempt: LoggedAttempt, more: object = {}) => {
-    const { document_id, products_count, creation } = attempt;
-    const ids = { request_id, document_id, price_list_id: creation?.price_list_id ?? null };
+  const log = (severity: LogSeverity, event: string, attempt: AttemptFields, more: object = {}) => {
+    const { document_id, products_count, lists } = attempt;
+    const ids = { request_id, document_id, price_list_id: lists?.price_list_id ?? null };
     logEvent(severity, event, { ...ids, products_count, ...more });
   };
   return {
-    claimed: (attempt: LoggedAttempt) => log('INFO', 'price_list_claimed', attempt),
-    completed: (attempt: CompletedAttempt) => log('INFO', 'price_list_completed', attempt, toCompletionFields(attempt)),
+    claimed: (attempt: AttemptFields) => log('INFO', 'price_list_claimed', attempt),
+    completed: (attempt: CompletedFields) => log('INFO', 'price_list_completed', attempt, toCompletionFields(attempt)),
     /** The log line of the request reports the error. @param needsOperator whether only an operator can resume the attempt */
-    failed: (attempt: LoggedAttempt, reason: string, needsOperator: boolean) =>
+    failed: (attempt: AttemptFields, reason: string, needsOperator: boolean) =>
       log('ERROR', 'price_list_failed', attempt, { reason: redact(reason), ...toOperatorField(needsOperator) }),
     /** @param key_outcome the kind of outcome that the attempt met instead of its own claim */
-    superseded: (attempt: LoggedAttempt, key_outcome: string) =>
+    superseded: (attempt: AttemptFields, key_outcome: string) =>
       log('WARNING', 'price_list_superseded', attempt, { key_outcome }),
   };
 }
@@ -51,18 +51,18 @@ const SWEEP_EVENTS = {
 } as const satisfies Record<string, readonly [LogSeverity, string]>;
 
 /** A result of the sweep, which came at the time `time`. */
-interface SweptResult {
+interface ResultFields {
   time: number;
   result: keyof typeof SWEEP_EVENTS;
   reason: string | null;
 }
 
 /** An attempt, identified by its request record and never by its key, with the trace of the request that claimed it. */
-interface SweptAttempt extends CompletedAttempt {
+interface SweptFields extends CompletedFields {
   trace_id: string | null;
 }
 
-export function logSweptAttempt({ time, result, reason }: SweptResult, attempt: SweptAttempt): void {
+export function logSweepResult({ time, result, reason }: ResultFields, attempt: SweptFields): void {
   const [severity, event] = SWEEP_EVENTS[result];
   const { document_id, trace_id, claimed_at } = attempt;
   const facts = result === 'resumed' ? toCompletionFields(attempt) : { since_claim_ms: time - claimed_at };

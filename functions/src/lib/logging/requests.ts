@@ -1,6 +1,6 @@
 import { getServiceContext } from '../config';
 import type { ApiError } from '../errors';
-import type { Phase } from '../request-context';
+import type { Phase } from '../work-context';
 import { logEvent, redact, toOperatorField } from './event';
 
 export interface RequestLogEntry {

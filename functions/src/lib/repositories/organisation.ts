@@ -3,7 +3,7 @@ import type { Market, Order, NamedRecord, SupplyOrder } from '../schemas/respons
 import { collections, fields } from '../firestore/collections';
 import type { FieldFilter, QuerySpec, StoredFields } from '../firestore/messages';
 import { streamQuery } from '../firestore/query';
-import type { RequestContext } from '../request-context';
+import type { WorkContext } from '../work-context';
 import { toCode, toInvoices, toText } from './field-values';
 
 /**
@@ -12,7 +12,7 @@ import { toCode, toInvoices, toText } from './field-values';
  * fields.
  */
 
-export function readOrders(context: RequestContext, request: OrdersByTeamRequest) {
+export function readOrders(context: WorkContext, request: OrdersByTeamRequest) {
   const { customerId, customerName, invoice, market, team } = fields.order;
   const shown = [customerId, customerName, invoice, market, team];
   const query = createTeamDateRangeQuery(collections.orders, fields.order, request, shown);
@@ -25,7 +25,7 @@ export function readOrders(context: RequestContext, request: OrdersByTeamRequest
 }
 
 /** Reads the supply orders of a team within a date range, by creation time and id. */
-export function readSupplyOrders(context: RequestContext, request: SupplyOrdersInvoicesRequest) {
+export function readSupplyOrders(context: WorkContext, request: SupplyOrdersInvoicesRequest) {
   const { invoices } = fields.supplyOrder;
   const query = createTeamDateRangeQuery(collections.supplyOrders, fields.supplyOrder, request, [invoices]);
   return streamTeamQuery(context, request, query, (stored): SupplyOrder => ({
@@ -33,12 +33,12 @@ export function readSupplyOrders(context: RequestContext, request: SupplyOrdersI
   }));
 }
 
-export const readWarehouses = (context: RequestContext) =>
+export const readWarehouses = (context: WorkContext) =>
   readNamedRecords(context, collections.warehouses, fields.warehouse);
 
-export const readTeams = (context: RequestContext) => readNamedRecords(context, collections.teams, fields.team);
+export const readTeams = (context: WorkContext) => readNamedRecords(context, collections.teams, fields.team);
 
-export const readMarkets = (context: RequestContext) =>
+export const readMarkets = (context: WorkContext) =>
   streamQuery(context, { collection: collections.markets, fields: Object.values(fields.market) }, toMarket);
 
 export const toMarket = (stored: StoredFields): Market => ({
@@ -53,7 +53,7 @@ const toNamedRecord = (stored: StoredFields, { name, country }: NamedRecordField
   country_iso: getCode(stored, country),
 });
 
-const readNamedRecords = (context: RequestContext, collection: string, field: NamedRecordFields) =>
+const readNamedRecords = (context: WorkContext, collection: string, field: NamedRecordFields) =>
   streamQuery(context, { collection, fields: Object.values(field) }, (stored) => toNamedRecord(stored, field));
 
 /** Orders by creation time, so that one index serves both range and order. @param shown the fields to read */
@@ -77,7 +77,7 @@ const UNSEARCHABLE_TEXT_BYTES = 1500;
 
 /** Streams the records of a team. A team id that Firestore cannot search for matches none, and no call is made. */
 const streamTeamQuery = <T>(
-  context: RequestContext,
+  context: WorkContext,
   { team_id }: { team_id: string },
   query: QuerySpec,
   toRecord: (stored: StoredFields) => T,

@@ -39,7 +39,7 @@ export const keyDocumentId = (boqListId: string): string =>
 /** Where the record of a key is stored. */
 export type KeyReference = DocumentReference;
 
-interface KeyRead {
+interface KeyMetadata {
   reference: KeyReference;
   /** The stored `sweep_due_at`; null if there is none. */
   sweepDueAt: number | null;
@@ -48,14 +48,14 @@ interface KeyRead {
 }
 
 /** A key as it was read. */
-export interface KeySnapshot extends KeyRead {
+export interface KeySnapshot extends KeyMetadata {
   record: KeyRecord | undefined;
   /** When the record was last written; undefined if there is none. */
   version: Timestamp | undefined;
 }
 
 /** A key record that a query found. One that is `unreadable` does not parse. */
-export type FoundKey = KeyRead & ({ kind: 'readable'; record: KeyRecord } | { kind: 'unreadable' });
+export type FoundKey = KeyMetadata & ({ kind: 'readable'; record: KeyRecord } | { kind: 'unreadable' });
 
 /** Whether a record is stored under the id that belongs to the key. */
 export const isKeyOf = ({ id }: KeyReference, boqListId: string): boolean => id === keyDocumentId(boqListId);
@@ -110,7 +110,7 @@ function startAt(page: Query, from: FoundKey | number | undefined): Query {
 }
 
 /** Selects completions that the business cannot use, by a field and its value. */
-export type UnusableOutcome = { field: 'creation'; value: null } | { field: 'creation.currency_differs'; value: true };
+export type UnusableOutcome = { field: 'lists'; value: null } | { field: 'lists.currency_differs'; value: true };
 
 /** Reads a page of the keys with one of these statuses, in order of id. @param after last key of the previous page */
 export function readKeysByStatus(
@@ -139,7 +139,8 @@ async function findKeys(db: Database, keys: Query): Promise<FoundKey[]> {
 
 function toFoundKey(document: QueryDocumentSnapshot): FoundKey {
   const record = parseKeyRecord(document.data());
-  return { ...toKeyRead(document), ...(record === undefined ? { kind: 'unreadable' } : { kind: 'readable', record }) };
+  const metadata = toKeyMetadata(document);
+  return record === undefined ? { kind: 'unreadable', ...metadata } : { kind: 'readable', record, ...metadata };
 }
 
 /**
@@ -161,22 +162,22 @@ export function clearSweepDueAt(writes: CommitWrites, { reference, version }: Ke
 }
 
 /** Fails both lists of an attempt that has ended. Skips a list with an invalid id, which cannot exist. */
-export function failLists(db: Database, writes: CommitWrites, { creation, updated_at }: KeyRecord): void {
-  if (creation === null) return;
-  const kinds = LIST_KINDS.filter((kind) => isDocumentId(creation[`${kind}_id`]));
+export function failLists(db: Database, writes: CommitWrites, { lists, updated_at }: KeyRecord): void {
+  if (lists === null) return;
+  const kinds = LIST_KINDS.filter((kind) => isDocumentId(lists[`${kind}_id`]));
   // Merges, so that an attempt can be resolved even if its list documents were deleted.
   for (const kind of kinds)
-    writes.set(listDocument(db, kind, creation), { status: 'failed', updated_at }, { merge: true });
+    writes.set(listDocument(db, kind, lists), { status: 'failed', updated_at }, { merge: true });
 }
 
 /** Writes both list documents completely, whether or not they exist. */
 export function setListDocuments(
   db: Database,
   writes: CommitWrites,
-  creation: ClaimedLists,
-  lists: { expected_forward_cost: ListDocument; price_list: PriceListDocument },
+  lists: ClaimedLists,
+  documents: { expected_forward_cost: ListDocument; price_list: PriceListDocument },
 ): void {
-  for (const kind of LIST_KINDS) writes.set(listDocument(db, kind, creation), lists[kind]);
+  for (const kind of LIST_KINDS) writes.set(listDocument(db, kind, lists), documents[kind]);
 }
 
 export function setRequestRecord(
@@ -186,7 +187,7 @@ export function setRequestRecord(
   info: PriceListInfo,
   requestId: string,
 ): void {
-  const { creation } = attempt;
+  const { lists } = attempt;
   writes.set(requestDocument(db, attempt.document_id), {
     schema_version: 1,
     info,
@@ -197,8 +198,8 @@ export function setRequestRecord(
     fingerprint: attempt.fingerprint,
     market_id: attempt.market_id,
     ...getMarketFacts(attempt),
-    expected_forward_cost_id: creation?.expected_forward_cost_id ?? null,
-    price_list_id: creation?.price_list_id ?? null,
+    expected_forward_cost_id: lists?.expected_forward_cost_id ?? null,
+    price_list_id: lists?.price_list_id ?? null,
     created_at: attempt.claimed_at,
     payload_encoding: 'gzip',
     payload_chunks: attempt.payload_chunks,
@@ -237,11 +238,11 @@ export type ListKind = keyof typeof LIST_COLLECTIONS;
 
 export const LIST_KINDS = ['expected_forward_cost', 'price_list'] as const satisfies ListKind[];
 
-export const listDocument = ({ firestore }: Database, kind: ListKind, creation: ClaimedLists): DocumentReference =>
-  firestore.collection(LIST_COLLECTIONS[kind]).doc(creation[`${kind}_id`]);
+export const listDocument = ({ firestore }: Database, kind: ListKind, lists: ClaimedLists): DocumentReference =>
+  firestore.collection(LIST_COLLECTIONS[kind]).doc(lists[`${kind}_id`]);
 
-export const entriesCollection = (db: Database, kind: ListKind, creation: ClaimedLists): CollectionReference =>
-  listDocument(db, kind, creation).collection(subcollections.products);
+export const entriesCollection = (db: Database, kind: ListKind, lists: ClaimedLists): CollectionReference =>
+  listDocument(db, kind, lists).collection(subcollections.products);
 
 /** Entries of one list in columns: `prices[i]` is the price of `ids[i]`. */
 export interface EntryColumns {
@@ -253,10 +254,10 @@ export interface EntryColumns {
 export function writeEntryBatch(
   db: Database,
   kind: ListKind,
-  creation: ClaimedLists,
+  lists: ClaimedLists,
   { ids, prices }: EntryColumns,
 ): Promise<void> {
-  const collection = entriesCollection(db, kind, creation).path;
+  const collection = entriesCollection(db, kind, lists).path;
   return db.commitPriceEntries({ collection, field: fields.entry[kind], ids, prices });
 }
 
@@ -267,14 +268,14 @@ export function writeEntryBatch(
 export async function* streamStoredEntries(
   db: Database,
   kind: ListKind,
-  creation: ClaimedLists,
+  lists: ClaimedLists,
 ): AsyncGenerator<[id: string, price: number | undefined]> {
   const field = fields.entry[kind];
-  const query = { parent: listDocument(db, kind, creation).path, collection: subcollections.products, fields: [field] };
+  const query = { parent: listDocument(db, kind, lists).path, collection: subcollections.products, fields: [field] };
   for await (const entries of db.streamQuery(query, (response) => decodePriceEntry(response, field))) yield* entries;
 }
 
-function toKeyRead(document: DocumentSnapshot): KeyRead {
+function toKeyMetadata(document: DocumentSnapshot): KeyMetadata {
   const dueAt: unknown = document.get('sweep_due_at');
   return {
     reference: document.ref,
@@ -284,7 +285,7 @@ function toKeyRead(document: DocumentSnapshot): KeyRead {
 }
 
 const toKeySnapshot = (document: DocumentSnapshot): KeySnapshot => ({
-  ...toKeyRead(document),
+  ...toKeyMetadata(document),
   record: document.exists ? requireKeyRecord(document.data() ?? {}) : undefined,
   version: document.updateTime,
 });

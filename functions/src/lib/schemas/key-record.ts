@@ -44,7 +44,7 @@ const attemptSchema = z.object({
   /** Id of the request record. */
   document_id: text,
   /** Null when no market matched. */
-  creation: claimedListsSchema.nullable(),
+  lists: claimedListsSchema.nullable(),
   claimed_at: time,
   /** Trace of the request that claimed the key; null without one. */
   trace_id: text.nullable(),
@@ -107,9 +107,9 @@ export type FailureCause = (typeof FAILURE_CAUSES)[number];
 export type KeyRecord = z.output<typeof keyRecordSchema>;
 
 /** The two facts about an accepted request that its 200 does not show (docs/api.md#behaviour-of-add-price-lists). */
-export const getMarketFacts = ({ creation }: Pick<Attempt, 'creation'>) => ({
-  market_found: creation !== null,
-  currency_differs: creation?.currency_differs ?? false,
+export const getMarketFacts = ({ lists }: Pick<Attempt, 'lists'>) => ({
+  market_found: lists !== null,
+  currency_differs: lists?.currency_differs ?? false,
 });
 
 export type MarketFacts = ReturnType<typeof getMarketFacts>;

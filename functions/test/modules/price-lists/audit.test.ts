@@ -1,6 +1,6 @@
 import { FieldValue, Timestamp, type DocumentData, type DocumentReference } from 'firebase-admin/firestore';
 import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
-import type { RequestContext } from '../../../src/lib/request-context';
+import type { WorkContext } from '../../../src/lib/work-context';
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import { audit } from '../../../audit/audit';
 import { createPriceLists } from '../../../src/price-lists/create';
@@ -44,7 +44,7 @@ async function retainUntil(request: DocumentReference, time: number): Promise<vo
 
 const set = (path: string, data: DocumentData) => database.client.doc(path).set(data);
 
-async function runAudit(sampleSize = Infinity, changed: Partial<RequestContext> = {}) {
+async function runAudit(sampleSize = Infinity, changed: Partial<WorkContext> = {}) {
   const { db, context } = database.open(changed);
   const violations: Violation[] = [];
   const progress: number[] = [];
@@ -57,8 +57,8 @@ async function runAudit(sampleSize = Infinity, changed: Partial<RequestContext> 
 }
 
 test('a record with values that no call accepts is named, and the others are checked', async () => {
-  const { creation } = await create('a');
-  await getKey('a').update({ creation: { ...creation, price_list_id: 'a/b' } });
+  const { lists } = await create('a');
+  await getKey('a').update({ lists: { ...lists, price_list_id: 'a/b' } });
   await create('b');
   await getKey('b').update({ fingerprint: 'another' });
   const { report, found } = await runAudit();
@@ -131,8 +131,8 @@ describe('the audit reads', () => {
 
 describe('the audit reports', () => {
   test('an entry that differs, whether all are compared or a sample', async () => {
-    const { creation } = await create('a');
-    const path = `price_lists/${creation?.price_list_id}/products`;
+    const { lists } = await create('a');
+    const path = `price_lists/${lists?.price_list_id}/products`;
     await database.client.doc(`${path}/product-3`).update({ price_list_price: 17 });
     const expected = [['entry_values', 'a', path, 'has 1 entries with another price than the payload']];
     expect((await runAudit()).found).toEqual(expected);
@@ -145,11 +145,11 @@ describe('the audit reports', () => {
 
   test('records of an attempt that differ, and a key under the hash of another', async () => {
     const record = await create('a');
-    const { document_id, creation } = record;
+    const { document_id, lists } = record;
     const [request, costList, priceList] = [
       `price_list_requests/${document_id}`,
-      `expected_forward_costs/${creation?.expected_forward_cost_id}`,
-      `price_lists/${creation?.price_list_id}`,
+      `expected_forward_costs/${lists?.expected_forward_cost_id}`,
+      `price_lists/${lists?.price_list_id}`,
     ];
     await getKey('a').delete();
     await getKey('elsewhere').set(record);
@@ -165,8 +165,8 @@ describe('the audit reports', () => {
   });
 
   test('an entry that is missing from a sample', async () => {
-    const { creation } = await create('a');
-    const path = `expected_forward_costs/${creation?.expected_forward_cost_id}/products`;
+    const { lists } = await create('a');
+    const path = `expected_forward_costs/${lists?.expected_forward_cost_id}/products`;
     for (let i = 0; i < PRODUCTS; i += 1) await database.client.doc(`${path}/product-${i}`).delete();
     let turn = 0;
     const random = () => (turn++ % 7) / 7;
@@ -250,11 +250,11 @@ describe('the audit reports', () => {
   });
 
   test('a list that its key no longer names', async () => {
-    const { creation } = await create('a');
-    await getKey('a').update({ 'creation.price_list_id': 'another' });
+    const { lists } = await create('a');
+    await getKey('a').update({ 'lists.price_list_id': 'another' });
     const { found } = await runAudit();
     expect(found.filter(([rule]) => rule === 'reference')).toEqual([
-      ['reference', null, `price_lists/${creation?.price_list_id}`, 'is ready, but belongs to no attempt of a key'],
+      ['reference', null, `price_lists/${lists?.price_list_id}`, 'is ready, but belongs to no attempt of a key'],
     ]);
   });
 });
@@ -286,12 +286,9 @@ describe('while other processes change keys, it', () => {
   });
 
   test('does not treat a renewal as a change of the key, and reports no expired lease after it', async () => {
-    const { creation } = await create('a');
-    const lists = [
-      `expected_forward_costs/${creation?.expected_forward_cost_id}`,
-      `price_lists/${creation?.price_list_id}`,
-    ];
-    for (const path of lists) await database.client.doc(path).update({ status: 'processing' });
+    const { lists } = await create('a');
+    const paths = [`expected_forward_costs/${lists?.expected_forward_cost_id}`, `price_lists/${lists?.price_list_id}`];
+    for (const path of paths) await database.client.doc(path).update({ status: 'processing' });
     await updateKey(getKey('a'), { status: 'processing', response: null, lease_expires_at: 1 });
     expect((await runAudit()).found.map(([rule]) => rule)).toEqual(['lease']);
     const progress = { entries_written: 1, entries_total: 2 };

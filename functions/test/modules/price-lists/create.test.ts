@@ -33,12 +33,12 @@ describe('a creation', () => {
   test('stores the key, the request with its payload, both lists and their entries, and the response', async () => {
     const created = await create(BODY, { traceId: 'trace-1' });
     const response = getResponse(created);
-    const { document_id, creation, fingerprint } = (await readKey()) as {
+    const { document_id, lists, fingerprint } = (await readKey()) as {
       document_id: string;
       fingerprint: string;
-      creation: { expected_forward_cost_id: string; price_list_id: string };
+      lists: { expected_forward_cost_id: string; price_list_id: string };
     };
-    const { expected_forward_cost_id, price_list_id } = creation;
+    const { expected_forward_cost_id, price_list_id } = lists;
     expect(new Set([document_id, expected_forward_cost_id, price_list_id]).size).toBe(3);
     const list = {
       status: 'ready',
@@ -66,7 +66,7 @@ describe('a creation', () => {
         boq_list_id: 'boq-1',
         owner: 'owner-1',
         payload_chunks: 1,
-        creation: { ...creation, market_name: 'Egypt', market_iso: 'EGY', currency: 'EGP', currency_differs: true },
+        lists: { ...lists, market_name: 'Egypt', market_iso: 'EGY', currency: 'EGP', currency_differs: true },
         claimed_at: TEST_START,
         lease_expires_at: TEST_START + LEASE_DURATION_MS,
         status: 'completed',
@@ -233,7 +233,7 @@ describe('a creation', () => {
     const created = await create(body);
     expect(calls.map(({ rpc }) => rpc)).toEqual(['BatchGetDocuments', 'Commit']);
     const facts = { market_found: false, currency_differs: false };
-    expect(created).toMatchObject({ result: { replayed: false, facts }, logged: [['completed', { creation: null }]] });
+    expect(created).toMatchObject({ result: { replayed: false, facts }, logged: [['completed', { lists: null }]] });
     expect(JSON.parse(getResponse(created))).toEqual({
       success: true,
       message: 'Payload is valid and stored',
@@ -243,7 +243,7 @@ describe('a creation', () => {
       expected_forward_cost: null,
       price_list: null,
     });
-    expect(await readKey()).toMatchObject({ status: 'completed', creation: null, updated_at: TEST_START });
+    expect(await readKey()).toMatchObject({ status: 'completed', lists: null, updated_at: TEST_START });
     await check(body);
   });
 
@@ -254,7 +254,7 @@ describe('a creation', () => {
     await database.client.doc('markets/market-1').set({ name: { en: text }, country_iso: text, currency_iso: text });
     await create();
     const iso = expected?.toUpperCase() ?? null;
-    expect((await readKey())['creation']).toMatchObject({
+    expect((await readKey())['lists']).toMatchObject({
       market_name: expected,
       market_iso: iso,
       currency: iso ?? 'USD',

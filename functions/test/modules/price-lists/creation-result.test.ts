@@ -2,7 +2,7 @@ import { ApiError, StoppedError } from '../../../src/lib/errors';
 import type { AttemptOutcome } from '../../../src/price-lists/attempt';
 import { toCreationResult } from '../../../src/price-lists/creation-result';
 import { toResolutionError } from '../../../src/price-lists/resume';
-import { createKeyRecord, TEST_CREATION } from '../../support/key-records';
+import { createKeyRecord, TEST_LISTS } from '../../support/key-records';
 
 /** The result or error that clients and operators get for each outcome. */
 
@@ -29,10 +29,10 @@ test('a completed key gives its response, as a replay unless the request complet
 
 test.each([
   ['no market', null, { market_found: false, currency_differs: false }],
-  ['another currency', TEST_CREATION, { market_found: true, currency_differs: true }],
-  ['the same currency', { ...TEST_CREATION, currency_differs: false }, { market_found: true, currency_differs: false }],
-])('a completed key with %s gives these facts', (_, creation, facts) => {
-  const record = createKeyRecord({ creation });
+  ['another currency', TEST_LISTS, { market_found: true, currency_differs: true }],
+  ['the same currency', { ...TEST_LISTS, currency_differs: false }, { market_found: true, currency_differs: false }],
+])('a completed key with %s gives these facts', (_, lists, facts) => {
+  const record = createKeyRecord({ lists });
   expect(toCreationResult({ kind: 'completed', record, response: '{}', isOwn: false })).toMatchObject({ facts });
 });
 

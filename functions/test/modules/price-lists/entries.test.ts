@@ -7,7 +7,7 @@ import { LeaseLostError, RunningAttempt } from '../../../src/price-lists/running
 import type { ProductColumns } from '../../../src/price-lists/submission-parser';
 import { useTestBatches } from '../../resilience/calls';
 import { useTestDatabase } from '../../support/database';
-import { createKeyRecord, TEST_CREATION } from '../../support/key-records';
+import { createKeyRecord, TEST_LISTS } from '../../support/key-records';
 import { writeRecords } from '../../support/stored';
 
 /** Which entries of an attempt are still to be written. */
@@ -34,12 +34,12 @@ describe('the search for entries that are not stored', () => {
     priceListPrices: new Float64Array(ids.length).fill(1.5),
   });
 
-  const createAttempt = (creation: ClaimedLists | null) => {
+  const createAttempt = (lists: ClaimedLists | null) => {
     const { db, context } = database.open();
     const keys = new KeyStore(getKey('boq-1'), db, context);
     const held = {
       kind: 'owned',
-      record: createKeyRecord({ creation }),
+      record: createKeyRecord({ lists }),
       heldUntil: context.clock.elapsedMs(),
     } as const;
     return new RunningAttempt({ ...held, heldUntil: held.heldUntil + LEASE_DURATION_MS }, keys, 'outage');
@@ -48,7 +48,7 @@ describe('the search for entries that are not stored', () => {
   /** Returns the ids of the entries of the price list that are still to be written. */
   async function findMissing(ids: readonly string[]): Promise<string[]> {
     const products = createProducts(ids);
-    const { price_list } = await findPendingEntries(products, createAttempt(TEST_CREATION));
+    const { price_list } = await findPendingEntries(products, createAttempt(TEST_LISTS));
     return Array.from(price_list, (place) => products.ids[place] ?? '').sort();
   }
 
@@ -57,7 +57,7 @@ describe('the search for entries that are not stored', () => {
     const isPending = (i: number) => i % 3 === 0;
     await store(ids.map((id, i) => [id, isPending(i) ? (i % 2 === 0 ? 1 : '1.5') : 1.5] as const).slice(0, 37));
     const products = createProducts(ids);
-    const found = await findPendingEntries(products, createAttempt(TEST_CREATION));
+    const found = await findPendingEntries(products, createAttempt(TEST_LISTS));
     const all = getAllEntries(products);
     expect(found.expected_forward_cost).toEqual(all.expected_forward_cost);
     const pending = new Set(ids.filter((_, i) => isPending(i) || i >= 37));
@@ -81,7 +81,7 @@ describe('the search for entries that are not stored', () => {
   test('renews the lease after a thousand entries, despite a short outage, and ends without the lease', async () => {
     const ids = Array.from({ length: 1_000 }, (_, i) => `product-${i}`);
     await store(ids.map((id) => [id, 1.5]));
-    const attempt = createAttempt(TEST_CREATION);
+    const attempt = createAttempt(TEST_LISTS);
     await getKey('boq-1').set(attempt.record);
     database.clock.advance(LEASE_DURATION_MS);
     database.firestore.faults.inject({ rpc: 'Commit', times: 3, action: { kind: 'error', code: 'UNAVAILABLE' } });

@@ -9,15 +9,15 @@ import {
   checkOverdue,
   checkSweepDueAt,
   checkTimes,
-  getRecordedAttempts,
-  type StoredAttempt,
+  getAttemptsOfKey,
+  type AttemptDocuments,
   type StoredList,
   type Violation,
 } from '../../../audit/invariants';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { createListDocuments, createSuccessResponse } from '../../../src/price-lists/stored-documents';
 import type { StoredPayload } from '../../../src/price-lists/payload';
-import { createKeyRecord, TEST_CREATION } from '../../support/key-records';
+import { createKeyRecord, TEST_LISTS } from '../../support/key-records';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
 /** The violations that the audit reports for records with one difference each. */
@@ -29,21 +29,21 @@ const info: PriceListInfo = submission.info;
 const NO_DIFFERENCES = { missing: [], different: [], extra: [] };
 
 /** Creates a completed attempt with its lists, without any violation. */
-function createCompleted(): { record: KeyRecord; stored: StoredAttempt } {
-  const attempt = createKeyRecord({ products_count: 2, creation: TEST_CREATION, claimed_at: 5, payload_chunks: 12 });
+function createCompleted(): { record: KeyRecord; stored: AttemptDocuments } {
+  const attempt = createKeyRecord({ products_count: 2, lists: TEST_LISTS, claimed_at: 5, payload_chunks: 12 });
   const record = createKeyRecord({
     ...attempt,
     status: 'completed',
     updated_at: NOW,
     response: createSuccessResponse(attempt, info, NOW),
   });
-  const lists = createListDocuments(attempt, TEST_CREATION, info, 'ready', NOW);
+  const lists = createListDocuments(attempt, TEST_LISTS, info, 'ready', NOW);
   const toList = (document: object): StoredList => ({
     document: { ...document },
     entryCount: 2,
     entries: structuredClone(NO_DIFFERENCES),
   });
-  const stored: StoredAttempt = {
+  const stored: AttemptDocuments = {
     request: {
       schema_version: 1,
       payload_encoding: 'gzip',
@@ -75,8 +75,8 @@ function createIn(status: KeyRecord['status'], listStatus: string, fields: Parti
   return { record: { ...record, status, response, ...fields }, stored };
 }
 
-const check = ({ record, stored }: { record: KeyRecord; stored: StoredAttempt }): Violation[] =>
-  getRecordedAttempts(record).flatMap((recorded) => checkAttempt(recorded, stored));
+const check = ({ record, stored }: { record: KeyRecord; stored: AttemptDocuments }): Violation[] =>
+  getAttemptsOfKey(record).flatMap((recorded) => checkAttempt(recorded, stored));
 
 const KEY_PATH = `price_list_idempotency/${keyDocumentId('boq-1')}`;
 const REQUEST_PATH = 'price_list_requests/document';
@@ -117,7 +117,7 @@ describe('a key record', () => {
     ],
     [
       'with the response of a completion without lists',
-      { status: 'released', creation: null, actions: [{ action: 'release', at: 1, by: 'ada', reason: 'x' }] },
+      { status: 'released', lists: null, actions: [{ action: 'release', at: 1, by: 'ada', reason: 'x' }] },
       id,
       [],
     ],
@@ -128,7 +128,7 @@ describe('a key record', () => {
   test('has its current attempt and the released ones of its history', () => {
     const archived = { ...createKeyRecord({ document_id: 'earlier' }), settled_at: 1 };
     const held = { ...record, history: [archived] };
-    expect(getRecordedAttempts(held)).toEqual([
+    expect(getAttemptsOfKey(held)).toEqual([
       { record: held, attempt: held, status: 'completed' },
       { record: held, attempt: archived, status: 'released' },
     ]);
@@ -244,7 +244,7 @@ describe('an attempt', () => {
 
   test('without a market has no lists', () => {
     const { record, stored } = createCompleted();
-    const attempt = { ...record, creation: null };
+    const attempt = { ...record, lists: null };
     const response = createSuccessResponse(attempt, info, NOW);
     const facts = { market_found: false, currency_differs: false };
     const request = { ...stored.request, ...facts, expected_forward_cost_id: null, price_list_id: null };
@@ -438,10 +438,10 @@ describe('a list', () => {
     const action = isResumed ? 'resume' : 'release';
     const record = createKeyRecord({
       status,
-      creation: TEST_CREATION,
+      lists: TEST_LISTS,
       actions: (['release', action] as const).map((each) => ({ action: each, at: 1, by: 'operator', reason: null })),
     });
-    const [recorded] = getRecordedAttempts(record);
+    const [recorded] = getAttemptsOfKey(record);
     if (recorded === undefined) throw new Error('a record has its present attempt');
     for (const found of ['processing', 'ready', 'failed']) {
       const isAllowed = allowed.includes(found);
@@ -454,7 +454,7 @@ describe('a list', () => {
   test.each([undefined, 1, 'two words', 'x'.repeat(21)])(
     'with the invalid status %p is reported without it',
     (status) => {
-      const [recorded] = getRecordedAttempts(createKeyRecord({ creation: TEST_CREATION }));
+      const [recorded] = getAttemptsOfKey(createKeyRecord({ lists: TEST_LISTS }));
       if (recorded === undefined) throw new Error('a record has its present attempt');
       expect(checkListStatus(recorded, 'expected_forward_cost', { status })).toEqual([
         violation('list_status', LISTS[0][1], 'is no valid status, but its attempt is processing'),
@@ -466,7 +466,7 @@ describe('a list', () => {
   );
 
   test('of an attempt without lists may have any status', () => {
-    const [recorded] = getRecordedAttempts(createKeyRecord());
+    const [recorded] = getAttemptsOfKey(createKeyRecord());
     if (recorded === undefined) throw new Error('a record has its present attempt');
     expect(checkListStatus(recorded, 'price_list', undefined)).toEqual([]);
   });

@@ -9,7 +9,7 @@ import {
 } from '../../../src/price-lists/key-state-machine';
 import { createSuccessResponse } from '../../../src/price-lists/stored-documents';
 import { SWEEP_WAIT_MS } from '../../../src/price-lists/sweep-schedule';
-import { completed, createKeyRecord, failed, processing, released, TEST_CREATION } from '../../support/key-records';
+import { completed, createKeyRecord, failed, processing, released, TEST_LISTS } from '../../support/key-records';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
 /** The complete effect of single events. key-state-machine.test.ts has the properties of any order of events. */
@@ -20,14 +20,14 @@ const { owner, fingerprint, document_id } = processing;
 const attempt = { ...createKeyRecord(), owner: 'new', document_id: 'new' };
 const { info } = parseSubmission(createPriceListBody(1));
 const claim = { kind: 'claim', attempt, info, isStored: true } as const;
-const claimOfLists = { ...claim, attempt: { ...attempt, creation: TEST_CREATION } };
+const claimOfLists = { ...claim, attempt: { ...attempt, lists: TEST_LISTS } };
 const decision = { document_id, by: 'operator', reason: 'checked' };
 const resume = { kind: 'resume', ...decision, attempt: { owner: 'new' }, isAutomatic: false } as const;
-const condemn = { kind: 'condemn', document_id, reason: 'chunks are missing' } as const;
+const failPermanently = { kind: 'fail_permanently', document_id, reason: 'chunks are missing' } as const;
 
 const apply = (record: KeyRecord | undefined, event: KeyEvent, now = NOW) => transition(record, event, now);
-const look = (record: KeyRecord | undefined, caller: CallerIdentity | null = null) =>
-  apply(record, { kind: 'look', caller }).outcome;
+const getOutcome = (record: KeyRecord | undefined, caller: CallerIdentity | null = null) =>
+  apply(record, { kind: 'expire', caller }).outcome;
 
 describe('an event', () => {
   test('claim takes a key with a lease, and keeps the earlier attempts and actions', () => {
@@ -69,21 +69,21 @@ describe('an event', () => {
     });
   });
 
-  test('condemn leaves a key to an operator permanently, and changes no key that is already left to one', () => {
-    const { record, outcome } = apply(failed, condemn);
+  test('failPermanently leaves a key to an operator permanently, and changes no key that is already left to one', () => {
+    const { record, outcome } = apply(failed, failPermanently);
     const failure = { failure: 'chunks are missing', failure_cause: 'error', updated_at: NOW };
     expect(record).toEqual({ ...failed, ...failure });
     expect(outcome).toEqual({ kind: 'blocked', by: 'review', retryAfterMs: null });
     const left = { ...failed, failure_cause: 'error' } as const;
-    expect(apply(left, condemn).record).toBe(left);
-    expect(apply({ ...left, document_id: 'another' }, condemn).record).toMatchObject({ failure: left.failure });
+    expect(apply(left, failPermanently).record).toBe(left);
+    expect(apply({ ...left, document_id: 'another' }, failPermanently).record).toMatchObject({ failure: left.failure });
   });
 
   test('complete stores the response, with the time of the event', () => {
     const { record, outcome } = apply(processing, { kind: 'complete', attempt: processing, info });
     const response = createSuccessResponse(processing, info, NOW);
     expect(record).toEqual({ ...processing, status: 'completed', response, updated_at: NOW });
-    const withLists = { ...processing, creation: TEST_CREATION };
+    const withLists = { ...processing, lists: TEST_LISTS };
     const completed = apply(withLists, { kind: 'complete', attempt: withLists, info }).record;
     const times = { created_at: processing.claimed_at, updated_at: NOW };
     expect(JSON.parse(completed?.response ?? '')).toMatchObject({ price_list: times, expected_forward_cost: times });
@@ -97,11 +97,11 @@ describe('an event', () => {
     const again = apply(record, claimOfLists).record;
     expect(again).toMatchObject({ document_id: 'new', status: 'processing', response: null });
     expect(again?.history).toMatchObject([{ document_id, response: '{}', settled_at: NOW }]);
-    expect(look(record, { owner: 'late', fingerprint, document_id: 'late' })).toEqual({ kind: 'available' });
+    expect(getOutcome(record, { owner: 'late', fingerprint, document_id: 'late' })).toEqual({ kind: 'available' });
   });
 
   test('release does not change a completion with lists', () => {
-    const record = { ...completed, creation: TEST_CREATION };
+    const record = { ...completed, lists: TEST_LISTS };
     expect(apply(record, { kind: 'release', ...decision })).toMatchObject({ record, outcome: { kind: 'completed' } });
     expect(apply(record, { kind: 'release', ...decision }).record).toBe(record);
   });
@@ -114,7 +114,7 @@ describe('an event', () => {
   });
 
   test('that finds an expired lease takes the owner away and leaves the attempt to the sweep', () => {
-    const { record } = apply(processing, { kind: 'look', caller: null }, processing.lease_expires_at);
+    const { record } = apply(processing, { kind: 'expire', caller: null }, processing.lease_expires_at);
     expect(record).toEqual({
       ...processing,
       status: 'requires_review',
@@ -168,16 +168,16 @@ describe('a key', () => {
     ],
     ['that was released', released, { kind: 'released' }, { kind: 'available' }, { kind: 'available' }],
   ])('%s has an outcome for its attempt, another attempt and a sweep', (_, record, forOwn, forOther, forSweep) => {
-    expect(look(record, own)).toEqual(forOwn);
-    expect(look(record, other)).toEqual(forOther);
-    expect(look(record)).toEqual(forSweep);
+    expect(getOutcome(record, own)).toEqual(forOwn);
+    expect(getOutcome(record, other)).toEqual(forOther);
+    expect(getOutcome(record)).toEqual(forSweep);
   });
 
   test('that was claimed with another payload after its release is `released` for the attempt before', () => {
     const archived = { ...createKeyRecord({ document_id: 'earlier' }), settled_at: 1 };
     const record = { ...processing, fingerprint: 'another', history: [archived] };
-    expect(look(record, { ...own, document_id: 'earlier' })).toEqual({ kind: 'released' });
-    expect(look(record, { ...other })).toEqual({ kind: 'payload_mismatch' });
+    expect(getOutcome(record, { ...own, document_id: 'earlier' })).toEqual({ kind: 'released' });
+    expect(getOutcome(record, { ...other })).toEqual({ kind: 'payload_mismatch' });
     for (const kind of ['release', 'resume'] as const)
       expect(apply(record, { ...resume, kind, document_id: 'earlier' })).toEqual({
         record,

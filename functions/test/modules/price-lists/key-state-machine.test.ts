@@ -8,7 +8,7 @@ import {
   type KeyEvent,
 } from '../../../src/price-lists/key-state-machine';
 import { MAX_AUTOMATIC_RESUMES } from '../../../src/price-lists/sweep-schedule';
-import { TEST_CREATION } from '../../support/key-records';
+import { TEST_LISTS } from '../../support/key-records';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 import { requireKeyRecord, type Attempt, type KeyRecord } from '../../../src/lib/schemas/key-record';
 
@@ -33,12 +33,21 @@ function toAttempt(
   claimedAt: number,
 ): Attempt {
   const payload = { products_count: 1, payload_chunks: 1 };
-  const rest = { ...payload, market_id: 'market-1', creation: null, trace_id: null, key_id: 'api-key-1' };
+  const rest = { ...payload, market_id: 'market-1', lists: null, trace_id: null, key_id: 'api-key-1' };
   const times = { claimed_at: claimedAt, lease_expires_at: claimedAt + LEASE_MS };
   return { owner, fingerprint, document_id, ...rest, ...times };
 }
 
-const KINDS: KeyEvent['kind'][] = ['claim', 'renew', 'complete', 'fail', 'look', 'condemn', 'resume', 'release'];
+const KINDS: KeyEvent['kind'][] = [
+  'claim',
+  'renew',
+  'complete',
+  'fail',
+  'expire',
+  'fail_permanently',
+  'resume',
+  'release',
+];
 
 const events: fc.Arbitrary<Step['createEvent']> = fc
   .record({
@@ -56,7 +65,7 @@ const events: fc.Arbitrary<Step['createEvent']> = fc
     const decision = { document_id, by: 'operator', reason: 'checked' };
     switch (kind) {
       case 'claim':
-        return { kind, attempt: { ...attempt, creation: isComplete ? null : TEST_CREATION }, info, isStored: true };
+        return { kind, attempt: { ...attempt, lists: isComplete ? null : TEST_LISTS }, info, isStored: true };
       case 'renew': {
         const progress = { entries_written: 1, entries_total: 2 };
         return { kind, attempt, progress };
@@ -65,9 +74,9 @@ const events: fc.Arbitrary<Step['createEvent']> = fc
         return { kind, attempt, info };
       case 'fail':
         return { kind, attempt, reason: 'Firestore returned an error', cause };
-      case 'look':
+      case 'expire':
         return { kind, caller: isAutomatic ? null : attempt };
-      case 'condemn':
+      case 'fail_permanently':
         return { kind, document_id, reason: 'chunks are missing' };
       case 'resume':
         return {
@@ -126,8 +135,8 @@ const isExpired = (record: KeyRecord | undefined, now: number) =>
 
 /** Returns what an event says about the attempt of its sender. */
 function getCaller(event: KeyEvent): CallerIdentity {
-  if (event.kind === 'look') return event.caller ?? {};
-  const { document_id } = 'document_id' in event && event.kind !== 'condemn' ? event : {};
+  if (event.kind === 'expire') return event.caller ?? {};
+  const { document_id } = 'document_id' in event && event.kind !== 'fail_permanently' ? event : {};
   return { ...(document_id !== undefined && { document_id }), ...('attempt' in event && event.attempt) };
 }
 
@@ -161,10 +170,10 @@ function getDrawnStatus(before: KeyRecord | undefined, event: KeyEvent, now: num
     [before, ...(before?.history ?? [])].some((each) => each?.document_id === event.attempt.document_id);
   switch (`${status} ${event.kind}` as const) {
     case 'none claim':
-      return event.kind === 'claim' && event.attempt.creation === null ? 'completed' : 'processing';
+      return event.kind === 'claim' && event.attempt.lists === null ? 'completed' : 'processing';
     case 'released claim':
       if (wasClaimed) return 'released';
-      return event.kind === 'claim' && event.attempt.creation === null ? 'completed' : 'processing';
+      return event.kind === 'claim' && event.attempt.lists === null ? 'completed' : 'processing';
     case 'processing complete':
       return isOwner ? 'completed' : 'processing';
     case 'processing fail':
@@ -178,7 +187,7 @@ function getDrawnStatus(before: KeyRecord | undefined, event: KeyEvent, now: num
     case 'requires_review release':
       return isReviewed ? 'released' : 'requires_review';
     case 'completed release':
-      return isReviewed && before.creation === null ? 'released' : 'completed';
+      return isReviewed && before.lists === null ? 'released' : 'completed';
     default:
       return status;
   }
@@ -200,7 +209,7 @@ describe('a key', () => {
 
   test('that is completed with lists is not changed by any event', () =>
     always(({ before, after }) => {
-      if (before?.status === 'completed' && before.creation !== null) expect(after).toBe(before);
+      if (before?.status === 'completed' && before.lists !== null) expect(after).toBe(before);
     }));
 
   test('that is completed without lists is changed by a release only, and keeps its response in the history', () =>

@@ -1,6 +1,6 @@
 import type { CommitWrites, Database } from '../../../src/lib/firestore/database';
 import type { KeyReference, KeySnapshot } from '../../../src/lib/repositories/price-lists';
-import { createRequestContext } from '../../../src/lib/request-context';
+import { createWorkContext } from '../../../src/lib/work-context';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { KeyStore } from '../../../src/price-lists/key-store';
 import { createKeyRecord } from '../../support/key-records';
@@ -11,7 +11,7 @@ const record = createKeyRecord({ lease_expires_at: 60_000 });
 /** Applies an event to a key whose read begins at 5,000 ms of the process, takes 700 ms, and returns its read time. */
 async function applyTo(readAt: number, owner: string) {
   let elapsed = 5_000;
-  const context = createRequestContext(new AbortController().signal);
+  const context = createWorkContext(new AbortController().signal);
   const clock = { ...context.clock, elapsedMs: () => elapsed };
   const db = { commit: () => Promise.resolve() } as unknown as Database;
   const keys = new KeyStore({ id: 'key' } as KeyReference, db, { ...context, clock });
@@ -20,7 +20,7 @@ async function applyTo(readAt: number, owner: string) {
     return Promise.resolve({ record, readAt } as KeySnapshot);
   });
   const caller = { owner, fingerprint: record.fingerprint };
-  return keys.apply(owner === 'renewing' ? { kind: 'renew', attempt: record, progress } : { kind: 'look', caller });
+  return keys.apply(owner === 'renewing' ? { kind: 'renew', attempt: record, progress } : { kind: 'expire', caller });
 }
 
 const progress = { entries_written: 0, entries_total: 0 };
@@ -49,7 +49,7 @@ test('a stale attempt that expires the lease of another adds no writes to that c
     return Promise.resolve();
   };
   const db = { commit } as unknown as Database;
-  const keys = new KeyStore({ id: 'key' } as KeyReference, db, createRequestContext(new AbortController().signal));
+  const keys = new KeyStore({ id: 'key' } as KeyReference, db, createWorkContext(new AbortController().signal));
   const key = { record, readAt: record.lease_expires_at, version: {}, reference: keys.reference } as KeySnapshot;
   const { info } = parseSubmission(createPriceListBody(1));
   const addWrites = jest.fn();

@@ -21,7 +21,7 @@ async function runRelease(record: KeyRecord): Promise<unknown> {
 describe('a resume', () => {
   test('writes what is missing or differs, completes the key and returns its response', async () => {
     const record = await fail('a');
-    const { expected_forward_cost_id, price_list_id } = record.creation ?? {};
+    const { expected_forward_cost_id, price_list_id } = record.lists ?? {};
     const costs = `expected_forward_costs/${expected_forward_cost_id}`;
     const [stored = ''] = Object.keys(await readListEntries(database.client, costs));
     await database.client.doc(`${costs}/products/${stored}`).set({ expected_forward_cost_price: 17 });
@@ -50,7 +50,7 @@ describe('a resume', () => {
 
   test('of a crashed attempt creates its lists again if somebody has deleted them', async () => {
     const record = await fail('a', CRASHED);
-    const { expected_forward_cost_id, price_list_id } = record.creation ?? {};
+    const { expected_forward_cost_id, price_list_id } = record.lists ?? {};
     for (const path of [`expected_forward_costs/${expected_forward_cost_id}`, `price_lists/${price_list_id}`])
       await database.client.recursiveDelete(database.client.doc(path));
     await runResume(record);
@@ -153,7 +153,7 @@ describe('a release', () => {
     const { response } = await createNowhere('nowhere');
     expect(await runRelease(await readKey('a'))).toBeUndefined();
     expect(await createNowhere('nowhere')).toMatchObject({ replayed: false });
-    expect((await readKey('a')).history).toMatchObject([{ response, creation: null }]);
+    expect((await readKey('a')).history).toMatchObject([{ response, lists: null }]);
     expect(await runRelease(await readKey('a'))).toBeUndefined();
     expect(await createNowhere('market-1')).toMatchObject({ replayed: false, facts: { market_found: true } });
     const bodies = ['nowhere', 'market-1'].map((market_id) => createPriceListBody(1, { boq_list_id: 'a', market_id }));

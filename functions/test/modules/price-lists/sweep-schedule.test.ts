@@ -16,8 +16,8 @@ import { completed, createKeyRecord, failed, processing, released } from '../../
 const NOW = 10_000;
 
 const apply = (record: KeyRecord | undefined, event: KeyEvent, now = NOW) => transition(record, event, now);
-const look = (record: KeyRecord | undefined, caller: CallerIdentity | null = null) =>
-  apply(record, { kind: 'look', caller }).outcome;
+const getOutcome = (record: KeyRecord | undefined, caller: CallerIdentity | null = null) =>
+  apply(record, { kind: 'expire', caller }).outcome;
 
 test.each([
   [1, 10_000],
@@ -43,9 +43,9 @@ describe('the sweep', () => {
   });
 
   test('that has no tries left gives clients no time to wait', () => {
-    const lookAfter = (automatic_resumes: number) => look({ ...failed, automatic_resumes });
-    expect(lookAfter(MAX_AUTOMATIC_RESUMES - 1)).toMatchObject({ retryAfterMs: SWEEP_WAIT_MS });
-    expect(lookAfter(MAX_AUTOMATIC_RESUMES)).toMatchObject({ retryAfterMs: null });
+    const getOutcomeAfter = (automatic_resumes: number) => getOutcome({ ...failed, automatic_resumes });
+    expect(getOutcomeAfter(MAX_AUTOMATIC_RESUMES - 1)).toMatchObject({ retryAfterMs: SWEEP_WAIT_MS });
+    expect(getOutcomeAfter(MAX_AUTOMATIC_RESUMES)).toMatchObject({ retryAfterMs: null });
   });
 
   test('is due when a lease expires (aegra #476), and at once, a minute and five minutes after a transient failure', () => {

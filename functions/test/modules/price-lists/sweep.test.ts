@@ -2,7 +2,7 @@ import { FieldValue } from 'firebase-admin/firestore';
 import type { Call } from '../../../../packages/firestore-local/src';
 import { systemClock, type Clock } from '../../../src/lib/clock';
 import { StoppedError } from '../../../src/lib/errors';
-import type { RequestContext } from '../../../src/lib/request-context';
+import type { WorkContext } from '../../../src/lib/work-context';
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import { CALL_TIMEOUTS_MS, LEASE_DURATION_MS, SWEEP_ASK_INTERVAL_MS } from '../../../src/lib/time-limits';
 import { createPriceLists } from '../../../src/price-lists/create';
@@ -10,7 +10,7 @@ import { sweep, type SweepOptions, type SweepResult } from '../../../src/price-l
 import { atCommit, failCommits, getNames, isEntries, isKeyEvent } from '../../support/commits';
 import { TEST_START } from '../../support/database';
 import { CRASHED, createBody, STOPPED, useFailedAttempts } from '../../support/failed-attempts';
-import { TEST_CREATION } from '../../support/key-records';
+import { TEST_LISTS } from '../../support/key-records';
 import { NO_LOG, updateKey, writeMarket } from '../../support/price-lists';
 import { writeRecords } from '../../support/stored';
 import { parseSubmission } from '../../support/submissions';
@@ -40,7 +40,7 @@ const OPTIONS: SweepOptions = {
 
 const NOTHING_DONE = { resumed: 0, would_resume: 0, left: 0, deferred: 0 };
 
-function startSweep(options: Partial<SweepOptions> = {}, changed: Partial<RequestContext> = {}) {
+function startSweep(options: Partial<SweepOptions> = {}, changed: Partial<WorkContext> = {}) {
   const { db, context } = database.open(changed);
   const results: [key: string, result: string, reason: string | null, sinceClaimMs: number][] = [];
   const unreadable: string[] = [];
@@ -160,11 +160,7 @@ describe('a sweep', () => {
 
   test.each<[string, Partial<KeyRecord>, string]>([
     ['document_id is a path', { document_id: 'a/b' }, 'must point to a document'],
-    [
-      'list id is empty',
-      { creation: { ...TEST_CREATION, expected_forward_cost_id: '' } },
-      'must be a non-empty string',
-    ],
+    ['list id is empty', { lists: { ...TEST_LISTS, expected_forward_cost_id: '' } }, 'must be a non-empty string'],
     ['boq_list_id belongs to another key', { boq_list_id: 'another' }, 'its boq_list_id is that of another record'],
   ])('leaves a record whose %s to an operator, failed or crashed', async (_, update, failure) => {
     for (const state of [STOPPED, CRASHED]) {
@@ -255,7 +251,7 @@ describe('a sweep', () => {
     const { promise, resolve: letGo } = Promise.withResolvers<undefined>();
     const isOf = (key: string) => (call: Call<'Commit'>) =>
       isEntries(call) && getNames(call).some((n) => n.includes(key));
-    const lists = await Promise.all(['a', 'b'].map(async (key) => (await readKey(key)).creation?.price_list_id ?? ''));
+    const lists = await Promise.all(['a', 'b'].map(async (key) => (await readKey(key)).lists?.price_list_id ?? ''));
     const { fired } = atCommit(database, isOf(lists[0] ?? ''), () => promise);
     failCommits(database, isOf(lists[1] ?? ''), { code: 'UNAVAILABLE', times: Infinity });
     const createTimeout: Clock['createTimeout'] = (ms, ...rest) =>

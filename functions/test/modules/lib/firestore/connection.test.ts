@@ -1,6 +1,6 @@
 import { Server, ServerCredentials, type ServerWritableStream } from '@grpc/grpc-js';
 import { streamQuery } from '../../../../src/lib/firestore/query';
-import { createRequestContext } from '../../../../src/lib/request-context';
+import { createWorkContext } from '../../../../src/lib/work-context';
 import { useFirestoreEmulator } from '../../../support/firestore';
 
 const PROJECT = 'demo-price-lists';
@@ -33,7 +33,7 @@ test('a call names its database, the value by which Google routes it, and its de
   });
   useFirestoreEmulator(`127.0.0.1:${port}`, PROJECT);
 
-  const context = createRequestContext(new AbortController().signal);
+  const context = createWorkContext(new AbortController().signal);
   await streamQuery(context, { collection: 'orders', fields: [] }, () => null).next();
   expect(call?.metadata.getMap()).toMatchObject({
     'google-cloud-resource-prefix': DATABASE,

@@ -7,7 +7,7 @@ import {
   type Rpc,
 } from '../../../../../packages/firestore-local/src';
 import { configureClient, createDatabase, type Database } from '../../../../src/lib/firestore/database';
-import { createRequestContext } from '../../../../src/lib/request-context';
+import { createWorkContext } from '../../../../src/lib/work-context';
 import { CALL_TIMEOUTS_MS } from '../../../../src/lib/time-limits';
 import { useFirestoreEmulator } from '../../../support/firestore';
 
@@ -36,7 +36,7 @@ afterAll(async () => {
   await embedded.close();
 });
 
-const open = (firestore = client) => createDatabase(firestore, createRequestContext(new AbortController().signal));
+const open = (firestore = client) => createDatabase(firestore, createWorkContext(new AbortController().signal));
 
 const readAll = (documents: AsyncIterable<unknown>) => Readable.from(documents).toArray();
 
@@ -55,7 +55,7 @@ test('a stream ends with its request', async () => {
   const query = client.collection('a');
   jest.spyOn(query, 'stream').mockReturnValue(documents);
   const controller = new AbortController();
-  const reader = createDatabase(client, createRequestContext(controller.signal)).stream(query)[Symbol.asyncIterator]();
+  const reader = createDatabase(client, createWorkContext(controller.signal)).stream(query)[Symbol.asyncIterator]();
   const next = reader.next();
   controller.abort();
   await expect(next).rejects.toMatchObject({ name: 'AbortError' });

@@ -4,7 +4,7 @@ import { Firestore } from 'firebase-admin/firestore';
 import { getConnection } from '../../../../src/lib/firestore/connection';
 import { commitPriceEntries, decodePriceEntry } from '../../../../src/lib/firestore/price-entries';
 import { streamDocuments } from '../../../../src/lib/firestore/query';
-import { createRequestContext } from '../../../../src/lib/request-context';
+import { createWorkContext } from '../../../../src/lib/work-context';
 import { startFirestore, type EmbeddedFirestore } from '../../../../../packages/firestore-local/src';
 import { useFirestoreEmulator } from '../../../support/firestore';
 
@@ -57,7 +57,7 @@ const value = fc.oneof(
 const entries = fc.uniqueArray(fc.tuple(id, value), { selector: ([id]) => id, minLength: 1, maxLength: 40 });
 
 async function streamPrices(): Promise<[id: string, price: number | undefined][]> {
-  const context = createRequestContext(new AbortController().signal);
+  const context = createWorkContext(new AbortController().signal);
   const query = { parent: 'price_lists/list-1', collection: 'products', fields: ['price'] };
   const prices: [string, number | undefined][] = [];
   for await (const batch of streamDocuments(context, query, (response) => decodePriceEntry(response, 'price')))

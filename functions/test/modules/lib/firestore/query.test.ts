@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { Firestore } from 'firebase-admin/firestore';
 import type { QuerySpec } from '../../../../src/lib/firestore/messages';
 import { streamQuery } from '../../../../src/lib/firestore/query';
-import { createRequestContext, type RequestContext } from '../../../../src/lib/request-context';
+import { createWorkContext, type WorkContext } from '../../../../src/lib/work-context';
 import { startFirestore, type EmbeddedFirestore } from '../../../../../packages/firestore-local/src';
 import { ManualClock } from '../../../support/clock';
 import { useFirestoreEmulator } from '../../../support/firestore';
@@ -43,10 +43,10 @@ afterAll(async () => {
 
 const open = (signal = new AbortController().signal) => {
   const clock = new ManualClock(0);
-  return { ...createRequestContext(signal), clock, random: () => 0.999 };
+  return { ...createWorkContext(signal), clock, random: () => 0.999 };
 };
 
-async function idsOf(db: RequestContext, selected: QuerySpec): Promise<string[]> {
+async function idsOf(db: WorkContext, selected: QuerySpec): Promise<string[]> {
   const found: string[] = [];
   for await (const batch of streamQuery(db, selected, () => null)) found.push(...batch.map(([id]) => id));
   return found;

@@ -1,4 +1,4 @@
-import { createRequestContext, type RequestContext } from '../../../../src/lib/request-context';
+import { createWorkContext, type WorkContext } from '../../../../src/lib/work-context';
 import { StoppedError } from '../../../../src/lib/errors';
 import { retry } from '../../../../src/lib/firestore/retry';
 import type { Clock } from '../../../../src/lib/clock';
@@ -12,7 +12,7 @@ const CONFLICT = [6, 9];
 const PERMANENT = [3, 5, 7, 11, 12, 15, undefined];
 const RESOURCE_EXHAUSTED = 8;
 
-const createContext = (clock: Clock, signal = NEVER) => ({ ...createRequestContext(signal), clock, random: () => 0 });
+const createContext = (clock: Clock, signal = NEVER) => ({ ...createWorkContext(signal), clock, random: () => 0 });
 
 const createError = (code: number | undefined) =>
   Object.assign(new Error(`code ${code ?? 'none'}`), code === undefined ? {} : { code });
@@ -20,7 +20,7 @@ const createError = (code: number | undefined) =>
 /** Retries a call whose tries take `tryMs` each and fail with these codes, one after another, and then succeed. */
 async function retryFailing(
   codes: readonly (number | undefined)[],
-  { tryMs = 0, regime = 'outage', ...context }: Partial<RequestContext> & { tryMs?: number; regime?: RetryRegime } = {},
+  { tryMs = 0, regime = 'outage', ...context }: Partial<WorkContext> & { tryMs?: number; regime?: RetryRegime } = {},
 ) {
   const clock = new ManualClock(1_000);
   let tries = 0;

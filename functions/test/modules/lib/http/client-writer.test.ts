@@ -3,11 +3,11 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { ClientWriter, isAnswered } from '../../../../src/lib/http/client-writer';
-import { createRequestContext } from '../../../../src/lib/request-context';
+import { createWorkContext } from '../../../../src/lib/work-context';
 
 /** Responses that are sent before the body has arrived. The handler ends, and the connection stays open for a while. */
 
-const context = createRequestContext(new AbortController().signal);
+const context = createWorkContext(new AbortController().signal);
 
 let server: Server;
 let socket: Socket;

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync, gzipSync } from 'node:zlib';
 import { MAX_BUFFERED_RESPONSE_BYTES, sendResponse, type OutgoingResponse } from '../../../../src/lib/http/response';
-import { createRequestContext } from '../../../../src/lib/request-context';
+import { createWorkContext } from '../../../../src/lib/work-context';
 
 /** The headers and the encoding of a response over HTTP, and when it is sent. */
 
@@ -30,7 +30,7 @@ afterAll(async () => {
   await once(server, 'close');
 });
 
-const context = createRequestContext(new AbortController().signal);
+const context = createWorkContext(new AbortController().signal);
 
 async function get(acceptEncoding?: string): Promise<IncomingMessage> {
   const headers = acceptEncoding === undefined ? {} : { 'accept-encoding': acceptEncoding };
@@ -197,7 +197,7 @@ test.each([
   const outcomes: unknown[] = [];
   respond = (response) => {
     const body = stream(...Array<string>(count).fill('x'.repeat(1_000_000)));
-    const sending = sendResponse(response, { status: 200, body }, createRequestContext(timeout.signal));
+    const sending = sendResponse(response, { status: 200, body }, createWorkContext(timeout.signal));
     return sending.finally(() => outcomes.push('ended'));
   };
   const incoming = (await get()).on('error', () => undefined);

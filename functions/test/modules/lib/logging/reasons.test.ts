@@ -1,5 +1,5 @@
 import { write } from 'firebase-functions/logger';
-import { logSweptAttempt } from '../../../../src/lib/logging/attempts';
+import { logSweepResult } from '../../../../src/lib/logging/attempts';
 import { logSweepFailed } from '../../../../src/lib/logging/sweeps';
 import { createKeyRecord } from '../../../support/key-records';
 
@@ -11,7 +11,7 @@ const REASON = 'no entity: projects/p/databases/(default)/documents/price_lists/
 const COUNTS = { resumed: 0, deferred: 0, left: 0, unreadable: 0 };
 
 test.each([
-  ['price_list_deferred', () => logSweptAttempt({ time: 1, result: 'deferred', reason: REASON }, createKeyRecord())],
+  ['price_list_deferred', () => logSweepResult({ time: 1, result: 'deferred', reason: REASON }, createKeyRecord())],
   ['sweep_failed', () => logSweepFailed(REASON, COUNTS)],
 ])('the reason of %s names no document', (event, log) => {
   log();

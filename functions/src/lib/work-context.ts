@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { systemClock, type Clock } from './clock';
 
 /** What a request, a command or a sweep depends on, besides its arguments and the database. */
-export interface RequestContext {
+export interface WorkContext {
   /** Aborts when the work has to stop. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
@@ -39,7 +39,7 @@ export async function measurePhase<T>({ phasesMs }: Counters, phase: Phase, fn: 
   }
 }
 
-export const createRequestContext = (signal: AbortSignal, traceId: string | null = null): RequestContext => ({
+export const createWorkContext = (signal: AbortSignal, traceId: string | null = null): WorkContext => ({
   signal,
   clock: systemClock,
   random: Math.random,
