@@ -9,14 +9,12 @@ export interface Shell {
   title: string;
   /** The link at the top that the page belongs to. */
   section?: keyof typeof SITE_LINKS;
-  /** Stands at the right of the links. */
-  note?: string;
   /** Style sheets and scripts beside the common style sheet. */
   head?: Content;
   body: Content;
 }
 
-export function renderShell({ title, section, note, head, body }: Shell): Html {
+export function renderShell({ title, section, head, body }: Shell): Html {
   const links = Object.entries(SITE_LINKS).map(([text, url]) => {
     const current = text === section ? html` aria-current="page"` : undefined;
     return html`<a href="${url}" ${current}>${text}</a>`;
@@ -35,7 +33,6 @@ export function renderShell({ title, section, note, head, body }: Shell): Html {
         <a class="skip" href="#content">Skip to the content</a>
         <header>
           <nav class="site" aria-label="Site">${links}</nav>
-          ${note === undefined ? undefined : html`<span class="quiet">${note}</span>`}
         </header>
         ${body}
       </body>

@@ -1,17 +1,8 @@
 import { createRandom, type Random } from './random';
 
-/** The collections of the sample data, and what each holds. */
-export const SAMPLE_COLLECTIONS = {
-  teams: 'Teams',
-  markets: 'Markets with their currencies',
-  warehouses: 'Warehouses',
-  orders: 'Orders of the teams',
-  supply_orders: 'Supply orders with their invoices',
-};
-
 /** One document of the sample data. All times are integer Unix milliseconds. */
 export interface SampleRecord {
-  collection: keyof typeof SAMPLE_COLLECTIONS;
+  collection: string;
   id: string;
   data: Record<string, unknown>;
 }
@@ -40,7 +31,7 @@ export function createSampleRecords(seed: number): SampleRecord[] {
   ];
 }
 
-const toRecords = (collection: SampleRecord['collection'], byId: Record<string, Record<string, unknown>>) =>
+const toRecords = (collection: string, byId: Record<string, Record<string, unknown>>) =>
   Object.entries(byId).map(([id, data]): SampleRecord => ({ collection, id, data }));
 
 const teams = {

@@ -1,18 +1,8 @@
 import { fieldOverrides, indexes } from '../../../firestore.indexes.json';
 import { collections } from '../../../functions/src/lib/firestore/collections';
-import { SAMPLE_COLLECTIONS } from '../../sample/records';
 import type { CollectionView } from './data-source';
 
 /** What the data pages know of the collections of the service. */
-
-/** The contents of each collection. The overview lists these collections first, in this order. */
-export const DESCRIPTIONS: Readonly<Record<(typeof collections)[keyof typeof collections], string>> = {
-  ...SAMPLE_COLLECTIONS,
-  price_list_requests: 'Accepted requests, with the status of their price lists',
-  price_lists: 'Price lists: status, and an entry per product',
-  expected_forward_costs: 'Expected forward costs: status, and an entry per product',
-  price_list_idempotency: 'Key records: one per boq_list_id, with its attempts',
-};
 
 /** The collections whose documents are shown newest first. */
 const NEWEST_FIRST: readonly string[] = [
@@ -28,12 +18,9 @@ export function addDefaultSort(collection: string, view: CollectionView): Collec
   return isDefault && isServed(collection, view.filter?.field, sort) ? { ...view, sort } : view;
 }
 
-/** The fields that come first in a table. */
-export const FIRST_COLUMNS = ['status', 'name', 'boq_list_id'];
-
 /** Returns the collection whose document a field such as `team_id` names, if the field names one. */
 export function getLinkedCollection(field: string): string | undefined {
-  if (field === 'document_id') return 'price_list_requests';
+  if (field === 'document_id') return collections.priceListRequests;
   return field.endsWith('_id') ? field.replace(/_id$/, 's') : undefined;
 }
 

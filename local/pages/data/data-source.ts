@@ -1,18 +1,8 @@
-import {
-  FieldPath,
-  type CollectionReference,
-  type DocumentSnapshot,
-  type Firestore,
-  type Query,
-} from '@google-cloud/firestore';
-import { status } from '@grpc/grpc-js';
+import { FieldPath, type CollectionReference, type DocumentSnapshot, type Query } from '@google-cloud/firestore';
 
 /** Reads what the data pages show. It never writes. */
 
 export const PAGE_SIZE = 50;
-
-/** The number of documents of a subcollection on its document's page. */
-const PREVIEW_SIZE = 10;
 
 /** The documents of a collection to show. Their order is by id unless `sort` is given. */
 export interface CollectionView {
@@ -31,22 +21,19 @@ export interface CollectionPage {
   next: string | undefined;
 }
 
-export interface DocumentPage {
-  document: DocumentSnapshot;
-  subcollections: readonly CollectionPage[];
+/** A collection by its path, with its number of documents. */
+export interface CollectionSize {
+  path: string;
+  count: number;
 }
 
-export const listCollections = async (firestore: Firestore): Promise<string[]> =>
-  (await firestore.listCollections()).map(({ id }) => id).sort();
-
-export const countDocuments = async (query: Query): Promise<number> => (await query.count().get()).data().count;
-
-export async function readDocument(firestore: Firestore, path: string): Promise<DocumentPage> {
-  const reference = firestore.doc(path);
-  const [document, collections] = await Promise.all([reference.get(), reference.listCollections()]);
-  const subcollections = await Promise.all(collections.map((collection) => readPage(collection, {}, PREVIEW_SIZE)));
-  return { document, subcollections };
+/** Counts the documents of each collection of the database, or of a document. */
+export async function readSizes(collections: readonly CollectionReference[]): Promise<CollectionSize[]> {
+  const sizes = collections.map(async (each) => ({ path: each.path, count: await countDocuments(each) }));
+  return (await Promise.all(sizes)).sort((a, b) => (a.path < b.path ? -1 : 1));
 }
+
+const countDocuments = async (query: Query): Promise<number> => (await query.count().get()).data().count;
 
 export async function readPage(
   collection: CollectionReference,
@@ -63,13 +50,6 @@ export async function readPage(
   const page = from === undefined ? ordered : ordered.startAt(await collection.doc(from).get());
   const [{ docs }, count] = await Promise.all([page.limit(size + 1).get(), countDocuments(filtered)]);
   return { path: collection.path, documents: docs.slice(0, size), count, next: docs[size]?.id };
-}
-
-/** Whether the address of a page asks for something that Firestore refuses, such as an id that it reserves. */
-export function isRefusal(error: unknown): boolean {
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
-  // A refusal by the client itself has no code.
-  return code === undefined || code === status.INVALID_ARGUMENT;
 }
 
 /** Parses the value of a filter. Links write it as JSON, which tells 1 from "1". */

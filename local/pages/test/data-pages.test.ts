@@ -28,10 +28,7 @@ beforeAll(async () => {
   await once(server, 'listening');
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
-beforeEach(() => {
-  firestore.faults.clear();
-  firestore.clear();
-});
+beforeEach(() => firestore.clear());
 afterAll(async () => {
   server.close();
   server.closeAllConnections();
@@ -45,7 +42,7 @@ async function get(path: string, init?: RequestInit): Promise<{ status: number; 
 }
 
 /** Returns the ids of the documents in a page's tables. */
-const getIds = (page: string) => [...page.matchAll(/<td class="id"><a href="[^"]*">([^<]*)<\/a>/g)].map(([, id]) => id);
+const getIds = (page: string) => [...page.matchAll(/<tr>\s*<td><a href="[^"]*">([^<]*)<\/a>/g)].map(([, id]) => id);
 
 const getLink = (page: string, text: string) =>
   [...page.matchAll(/<a [^>]*?href="([^"]*)"[^>]*>([^<]*)<\/a>/g)]
@@ -61,15 +58,13 @@ async function write(collection: string, count: number, data: (i: number) => obj
   }
 }
 
-test('the overview lists every collection, described ones first, with its number of documents, and says when there is none', async () => {
+test('the overview lists every collection with its number of documents, and says when there is none', async () => {
   expect((await get('/data')).text).toContain('The database is empty.');
   await write('custom', 1, () => ({}));
   await write('teams', 3, () => ({ name: 'A team' }));
   const { status, text } = await get('/data');
   expect(status).toBe(200);
-  expect(text.replace(/\s+/g, ' ')).toMatch(
-    /teams<\/a><\/td> ?<td class="right">3<.*>Teams<.*custom<\/a><\/td> ?<td class="right">1</,
-  );
+  expect(text).toMatch(/custom<\/a>: 1 document<[^]*teams<\/a>: 3 documents</);
 });
 
 test('a collection is read page by page, each document once, in the order of ids', async () => {
@@ -85,43 +80,41 @@ test('a collection is read page by page, each document once, in the order of ids
   expect(ids).toEqual(Array.from({ length: PAGE_SIZE * 2 + 1 }, (_, i) => String(i).padStart(6, '0')));
 });
 
-test('a status filters, a column sorts in both directions over pages, and an id can be found', async () => {
+test('a status filters, and a column sorts in both directions over pages, which the page says', async () => {
   await write('items', 120, (i) => ({ status: i % 3 === 0 ? 'ready' : 'failed', number: (i * 7) % 120 }));
   const first = (await get('/data/items')).text;
   const ready = (await get(getLink(first, 'ready') ?? '')).text;
-  expect(ready).toContain('40 documents');
+  expect(ready).toContain('40 documents; status: &quot;ready&quot;<');
   expect(getIds(ready)).toEqual(Array.from({ length: 40 }, (_, i) => String(i * 3).padStart(6, '0')));
 
   const sorted = (await get(getLink(first, 'number') ?? '')).text;
+  expect(sorted).toContain('120 documents; sorted by number, descending<');
   const next = (await get(getLink(sorted, 'Next page →') ?? '')).text;
-  const numbers = (page: string) =>
-    [...page.matchAll(/class="number" title="(\d+)"/g)].map(([, value]) => Number(value));
+  const numbers = (page: string) => [...page.matchAll(/<td>(\d+)<\/td>/g)].map(([, value]) => Number(value));
   expect([...numbers(sorted), ...numbers(next)]).toEqual(Array.from({ length: 100 }, (_, i) => 119 - i));
   const ascending = (await get(getLink(sorted, 'number') ?? '')).text;
   expect(numbers(ascending)[0]).toBe(0);
-
-  expect(getIds((await get('/data/items?from=0001165')).text)).toEqual(['000117', '000118', '000119']);
 });
 
-test('a document shows its fields, links to other documents, and the beginning of its subcollections', async () => {
-  await db.doc('markets/mkt-ken').set({ name: { en: 'Kenya' } });
+test('a document shows its fields, with times and without the bytes, and leads to its subcollections', async () => {
   await db.doc('price_lists/one').set({
     status: 'ready',
-    market_id: 'mkt-ken',
     created_at: 1_783_320_000_000,
     payload: Buffer.alloc(1_234),
-    nested: { list: [1, { deep: true }], none: null },
-    response: '{"success":true}',
+    nested: { list: [1, { deep: true, ended_at: 1_783_320_000_001 }], none: null },
   });
   await write('price_lists/one/products', 1_203, (i) => ({ price_list_price: i }));
   const { text } = await get('/data/price_lists/one');
-  expect(getLink(text, 'mkt-ken')).toBe('/data/markets/mkt-ken');
-  for (const shown of ['2026-07-06 06:40:00.000 UTC', '1,234 bytes', 'deep', 'null', '&quot;success&quot;: true'])
-    expect(text).toContain(shown);
-  expect(getLink(text, 'ready')).toContain('value=%22ready%22');
+  for (const shown of [
+    'created_at: 2026-07-06T06:40:00.000Z',
+    '… 1184 more bytes',
+    'deep: true',
+    'T06:40:00.001Z',
+    'none: null',
+  ])
+    expect(text).toContain(shown.replace('…', '...'));
   expect(text).toContain('1,203 documents');
-  expect(getIds(text)).toHaveLength(10);
-  const entries = (await get(getLink(text, 'All 1,203 →') ?? '')).text;
+  const entries = (await get(getLink(text, 'price_lists/one/products') ?? '')).text;
   expect(getIds(entries)).toHaveLength(PAGE_SIZE);
 });
 
@@ -175,32 +168,20 @@ test('a number that is no moment is shown as it is', async () => {
   for (const path of ['/data/odd', '/data/odd/times']) {
     const { status, text } = await get(path);
     expect(status).toBe(200);
-    for (const shown of ['+275760-09-13 00:00:00.000 UTC', '>8640000000000001<', '>NaN<', '>1e+300<'])
-      expect(text).toContain(shown);
+    for (const shown of ['+275760-09-13', '8640000000000001', 'NaN', '1e+300']) expect(text).toContain(shown);
   }
 });
 
 test.each([
   ['/data/teams/none', 404],
   ['/data/unknown', 404],
-  ['/data/%E0%A4', 400],
-  ['/data/teams?sort=', 400],
-  ['/data/teams?from=a/b', 400],
-  ['/data/teams?from=__x__', 400],
-  ['/data/teams?sort=name&from=none', 400],
-  ['/data/teams/__x__', 400],
-  ['/data/__x__', 400],
+  ['/data?find=a%2Fb', 404],
+  ['/data/%E0%A4', 500],
+  ['/data/teams?from=a/b', 500],
 ])('%s: %d, as a page', async (path, status) => {
   const response = await get(path);
   expect(response.status).toBe(status);
   expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-});
-
-test('an error of Firestore is shown, not thrown', async () => {
-  firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
-  const response = await get('/data/teams');
-  expect(response.status).toBe(500);
-  expect(response.text).toContain('PERMISSION_DENIED');
 });
 
 test('the pages are read-only and load no script', async () => {
@@ -246,7 +227,7 @@ describe('price lists', () => {
 
   /** Returns the texts of the rows of requests on a page. */
   const getRows = (page: string) =>
-    [...page.matchAll(/<tr>\s*<td class="id">[^]*?<\/tr>/g)].map(([row]) =>
+    [...page.matchAll(/<tr>\s*<td>[^]*?<\/tr>/g)].map(([row]) =>
       row
         .replace(/<[^>]*>/g, ' ')
         .replace(/\s+/g, ' ')
@@ -279,11 +260,9 @@ describe('price lists', () => {
     expect([status, getRows(text)]).toEqual([200, rows]);
   });
 
-  test('the box leads to a document of another collection, and says if nothing has the id', async () => {
+  test('the box finds a document of another collection', async () => {
     await db.doc('orders/ord-1').set({ status: 'WAITING' });
-    const found = await get('/data?find=ord-1', { redirect: 'manual' });
-    expect([found.status, found.headers.get('location')]).toEqual([302, '/data/orders/ord-1']);
-    expect((await get('/data?find=a%2Fb')).status).toBe(404);
+    expect(getLink((await get('/data?find=ord-1')).text, 'orders/ord-1')).toBe('/data/orders/ord-1');
   });
 
   test('key, request and list link to each other', async () => {
@@ -295,30 +274,3 @@ describe('price lists', () => {
     }
   });
 });
-
-test('numbers are aligned at their right, times and a status are not', async () => {
-  await db.doc('priced/one').set({ price: 1.5, count: 2, made_at: 1_783_320_000_000, status: 1 });
-  await db.doc('priced/two').set({ price: 1_000, count: 'many' });
-  const heads = [...(await get('/data/priced')).text.matchAll(/<th class="(\w*)"[^]*?>(\w+)<\/a>/g)];
-  expect(Object.fromEntries(heads.map(([, className, name]) => [name, className]))).toEqual({
-    price: 'right',
-    count: '',
-    made_at: '',
-    status: '',
-  });
-});
-
-test('what is sorted, filtered and skipped is said, each with the link that removes it', async () => {
-  await write('orders', 3, (i) => ({ status: 'WAITING', number: i }));
-  const sorted = (await get('/data/orders?sort=-number')).text;
-  expect(sorted).toContain('aria-sort="descending"');
-  expect(findConditions(sorted)).toEqual([['/data/orders', 'sorted by number, descending']]);
-  const filtered = (await get('/data/orders?field=status&value=%22WAITING%22&from=000001')).text;
-  expect(findConditions(filtered)).toEqual([
-    ['/data/orders?from=000001', 'status: WAITING'],
-    ['/data/orders?field=status&amp;value=%22WAITING%22', 'from 000001 on'],
-  ]);
-});
-
-const findConditions = (page: string) =>
-  [...page.matchAll(/class="condition"\s+href="([^"]*)"[^>]*>([^<]*)</g)].map(([, url, text]) => [url, text]);
