@@ -25,29 +25,18 @@ export function formatPolicy(directives: Readonly<Record<string, string>>): stri
     .join('; ');
 }
 
-/** Parses the environment variable ALLOWED_HOSTS: host names without a port, separated by commas. */
-export const parseAllowedHosts = (text = ''): string[] =>
-  text
-    .split(',')
-    .map((name) => name.trim().toLowerCase())
-    .filter((name) => name !== '');
-
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
 
 /**
- * Refuses a request for a host name that is neither this machine's own nor allowed. Otherwise any web page whose host name a DNS
- * entry points to this machine could read every response.
+ * Refuses a request for a host name that is not this machine's own. Otherwise any web page whose host name a DNS entry points to
+ * this machine could read every response.
  *
  * @returns whether it has responded, with 403
  */
-export function refuseForeignHost(
-  request: IncomingMessage,
-  response: ServerResponse,
-  allowedHosts: readonly string[],
-): boolean {
+export function refuseForeignHost(request: IncomingMessage, response: ServerResponse): boolean {
   const host = parseHost(request);
-  if ([...LOOPBACK, ...allowedHosts].includes(host)) return false;
-  const error = `The host "${host}" is not allowed. Use 127.0.0.1 or localhost, or set ALLOWED_HOSTS to the names to allow, separated by commas.`;
+  if (LOOPBACK.includes(host)) return false;
+  const error = `The host "${host}" is not allowed. Use 127.0.0.1 or localhost.`;
   response.writeHead(403, { ...PAGE_HEADERS, 'Content-Type': 'application/json; charset=utf-8' });
   response.end(JSON.stringify({ error }));
   return true;

@@ -8,8 +8,8 @@ export interface SampleRecord {
 }
 
 /** The start (inclusive) and the end (exclusive) of the two years of sample orders. */
-export const SAMPLE_START = Date.UTC(2024, 10, 1);
-export const SAMPLE_END = Date.UTC(2026, 10, 1);
+const SAMPLE_START = Date.UTC(2024, 10, 1);
+const SAMPLE_END = Date.UTC(2026, 10, 1);
 
 const ORDERS = 380;
 const SUPPLY_ORDERS = 56;

@@ -23,8 +23,6 @@ export interface FunctionsServerOptions {
   project: string;
   /** Deployable functions by name. The environment they read must be set before they are loaded. */
   functions: Readonly<Record<string, DeployableFunction>>;
-  /** Host names that it accepts in addition to those of this machine. */
-  allowedHosts?: readonly string[];
   /** Finds the listener for a path that belongs to no function, such as a page at `/`. */
   getExtraRoute?: GetRoute;
 }
@@ -47,13 +45,13 @@ export interface FunctionsServer {
  * @throws the error of `listen`, e.g. with code EADDRINUSE
  */
 export async function startFunctionsServer(options: FunctionsServerOptions): Promise<FunctionsServer> {
-  const { port, project, functions, allowedHosts = [], getExtraRoute } = options;
+  const { port, project, functions, getExtraRoute } = options;
   const entries = Object.entries(functions).filter(([, each]) => !isScheduled(each));
   const paths = new Map(entries.map(([name, { __endpoint }]) => [name, `/${project}/${__endpoint.region[0]}/${name}`]));
   const routes = entries.map(([name, handler]) => [paths.get(name), wrapWithFramework(name, handler)] as const);
 
   const server = createServer((request, response) => {
-    if (refuseForeignHost(request, response, allowedHosts)) return;
+    if (refuseForeignHost(request, response)) return;
     const { path, query } = parseTarget(request.url ?? '');
     const [name, listener] = routes.find(([name]) => path === name || path.startsWith(`${name}/`)) ?? [];
     if (name !== undefined && listener !== undefined) {

@@ -1,5 +1,3 @@
-import { parseAllowedHosts } from '../pages/page-headers';
-
 /** The project id of everything on this machine. The id of a real project never begins with `demo-`. */
 export const PROJECT = 'demo-price-lists';
 
@@ -14,8 +12,6 @@ export interface LocalConfig {
   sampleData: boolean;
   apiKey: string;
   corsAllowedOrigins: string;
-  /** Host names that the local server accepts in addition to those of this machine. */
-  allowedHosts: readonly string[];
 }
 
 /** An error that ends `npm start`, with one line for the terminal. */
@@ -37,7 +33,6 @@ export function readConfig(env: NodeJS.ProcessEnv): LocalConfig {
     sampleData: parseBoolean('SAMPLE_DATA', value('SAMPLE_DATA', 'true')),
     apiKey: env['API_KEY'] ?? 'local-dev-key',
     corsAllowedOrigins: env['CORS_ALLOWED_ORIGINS'] ?? 'http://localhost:3000',
-    allowedHosts: parseAllowedHosts(env['ALLOWED_HOSTS']),
   };
 }
 

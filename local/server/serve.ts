@@ -44,7 +44,6 @@ export async function serve(
     functions: served,
     port: config.functionsPort,
     project: PROJECT,
-    allowedHosts: config.allowedHosts,
     getExtraRoute: (path) => getDataRoute(path) ?? getPageRoute(path),
   }).catch((error: unknown) => {
     throw toPortError(error, config.functionsPort, 'FUNCTIONS_PORT');

@@ -16,7 +16,7 @@ import { onStopRequest } from './stop-requests';
 const USAGE = `Usage: npm start
 
 Serves the functions over an embedded Firestore with sample data, until Ctrl-C. It has no options. Environment variables set ports, data and key:
-FUNCTIONS_PORT, FIRESTORE_PORT, FIRESTORE_EMULATOR_HOST, DATA_DIR, SAMPLE_DATA, API_KEY, CORS_ALLOWED_ORIGINS and ALLOWED_HOSTS
+FUNCTIONS_PORT, FIRESTORE_PORT, FIRESTORE_EMULATOR_HOST, DATA_DIR, SAMPLE_DATA, API_KEY and CORS_ALLOWED_ORIGINS
 (CONTRIBUTING.md#local-environment-variables).`;
 
 const SOURCES = 'functions/src/index.ts';
@@ -36,10 +36,7 @@ async function main(): Promise<void> {
   const { sources: isFromSources, package: built, firestore: address } = readArguments(USAGE, { options }).values;
   const config = readConfig(process.env);
   setEnvironment(config);
-  installLogFormat({
-    getColumns: () => (process.stdout.isTTY ? process.stdout.columns : undefined),
-    getTime: () => new Date(),
-  });
+  if (process.stdout.isTTY) installLogFormat();
   const firestore = address === undefined ? await openFirestore(config) : getEmbeddedFirestore(address);
   const functions = loadServedFunctions(isFromSources ? SOURCES : built);
   const { serve } = await import('./serve');

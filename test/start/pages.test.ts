@@ -7,7 +7,7 @@ import { cleanUp, call, startLocalServer, temporaryFolder, type LocalServer } fr
 let local: LocalServer;
 let origin: string;
 beforeAll(async () => {
-  local = await startLocalServer({ DATA_DIR: temporaryFolder(), ALLOWED_HOSTS: 'tunnel.example.com' });
+  local = await startLocalServer({ DATA_DIR: temporaryFolder() });
   origin = new URL(local.address('getTeams')).origin;
 });
 afterAll(cleanUp);

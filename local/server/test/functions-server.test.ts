@@ -117,22 +117,12 @@ describe('a request target', () => {
     },
   );
 
-  test('of another host is refused, with the variable that allows it', async () => {
-    const { origin } = await host({ allowedHosts: ['tunnel.example.com'] });
-    const { port } = new URL(origin);
-    for (const name of [
-      '127.0.0.1',
-      'localhost',
-      '[::1]',
-      'LOCALHOST',
-      'tunnel.example.com',
-      'tunnel.example.com:443',
-    ]) {
+  test('of another host is refused', async () => {
+    const { port } = new URL((await host()).origin);
+    for (const name of ['127.0.0.1', 'localhost', '[::1]', 'LOCALHOST:443'])
       expect(await send(port, ADDRESS, name)).toMatch(/^200 /);
-    }
-    for (const name of ['rebound.example.com', '', '127.0.0.1.example.com', 'a@b', 'localhost.example.com:5001']) {
-      expect(await send(port, ADDRESS, name)).toMatch(/^403 [^]*ALLOWED_HOSTS/);
-    }
+    for (const name of ['rebound.example.com', '', '127.0.0.1.example.com', 'a@b', 'localhost.example.com:5001'])
+      expect(await send(port, ADDRESS, name)).toMatch(/^403 /);
   });
 });
 

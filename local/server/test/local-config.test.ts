@@ -7,7 +7,6 @@ test('without any variable, everything is as documented', () => {
     sampleData: true,
     apiKey: 'local-dev-key',
     corsAllowedOrigins: 'http://localhost:3000',
-    allowedHosts: [],
   });
 });
 
@@ -25,7 +24,6 @@ test('every variable is read', () => {
     SAMPLE_DATA: 'false',
     API_KEY: 'one\ntwo',
     CORS_ALLOWED_ORIGINS: 'https://a.example,https://b.example',
-    ALLOWED_HOSTS: 'tunnel.example.com, Container.local ,',
   };
   expect(readConfig(env)).toEqual({
     functionsPort: 0,
@@ -33,7 +31,6 @@ test('every variable is read', () => {
     sampleData: false,
     apiKey: 'one\ntwo',
     corsAllowedOrigins: 'https://a.example,https://b.example',
-    allowedHosts: ['tunnel.example.com', 'container.local'],
   });
   expect(readConfig({ ...env, FIRESTORE_EMULATOR_HOST: '127.0.0.1:9000' }).firestore).toBe('127.0.0.1:9000');
 });

@@ -1,71 +1,34 @@
-import { stripVTControlCharacters } from 'node:util';
-import { formatLogEntry, parseLogEntry } from '../log-format';
+import { formatLogEntry, installLogFormat } from '../log-format';
 
 const time = new Date(2026, 10, 21, 9, 5, 7, 42);
-const getTime = () => time;
-const entry = {
-  severity: 'NOTICE',
-  message: 'getTeams answered 401',
-  event: 'request',
-  status: 401,
-  reason: 'no API key in the request',
-  count: null,
-};
+const entry = { severity: 'NOTICE', message: 'getTeams answered 401', status: 401, reason: 'no API key', count: null };
 
-const formatForTerminal = (fields: object) =>
-  stripVTControlCharacters(formatLogEntry({ ...entry, ...fields }, { getColumns: () => 80, getTime }));
-
-test('a piped line is JSON with the time in front and every field unchanged', () => {
-  const line = formatLogEntry(entry, { getColumns: () => undefined, getTime });
-  expect(JSON.parse(line)).toEqual({ time: time.toISOString(), ...entry });
-  expect(line.startsWith('{"time":')).toBe(true);
-});
-
-test('a line on a terminal has the time of day, the severity, the message and the fields that have a value', () => {
-  expect(formatForTerminal({})).toBe(
-    '09:05:07.042 NOTICE  getTeams answered 401 event=request status=401 reason="no API key in the request"',
+test('a line has the time of day, the severity and the message, and all fields unless it is routine', () => {
+  expect(formatLogEntry(entry, time)).toBe(
+    "09:05:07 NOTICE  getTeams answered 401 { status: 401, reason: 'no API key', count: null }",
   );
-});
-
-test('a routine line tells of its fields what fits the terminal', () => {
-  const answered = {
-    severity: 'INFO',
-    message: 'addPriceLists answered 200',
-    reason: undefined,
-    event: 'request',
-    request_id: '938b3b2c-9678-495b-9a4c-734a3254164b',
-    method: 'POST',
-    duration_ms: 1_071,
-    firestore_calls: 10,
-    count: 364_000,
-    replayed: false,
-  };
-  const line = formatForTerminal(answered);
-  expect(line).toBe('09:05:07.042 INFO    addPriceLists answered 200 duration_ms=1071 count=364000');
-  const wide = stripVTControlCharacters(formatLogEntry(answered, { getColumns: () => 130, getTime }));
-  expect(wide).toBe(`${line} request_id=938b3b2c-9678-495b-9a4c-734a3254164b`);
+  expect(formatLogEntry({ ...entry, severity: 'INFO' }, time)).toBe('09:05:07 INFO    getTeams answered 401');
 });
 
 test('a stack follows on its own lines', () => {
-  expect(formatForTerminal({ stack: '    at a\n    at b' })).toMatch(/request"\n {4}at a\n {4}at b$/);
+  expect(formatLogEntry({ ...entry, stack: '    at a\n    at b' }, time)).toMatch(/}\n {4}at a\n {4}at b$/);
 });
 
-test('control characters of a message or a field do not reach the terminal', () => {
-  const hostile = { severity: 'NOTICE', message: 'a\x1b[2Jb\x07\rc', reason: 'd \x9b2J e' };
-  const line = formatLogEntry(hostile, { getColumns: () => 80, getTime });
-
-  expect(stripVTControlCharacters(line)).not.toMatch(/[\x00-\x1f]/);
-  expect(line).not.toContain('\x1b[2J');
-  expect(line).not.toContain('\x9b');
+test('control characters do not reach the terminal', () => {
+  const hostile = { severity: 'NOTICE', message: 'a\x1b[2Jb\x07\rc', reason: 'd \x9b2J e', stack: '\x1b[31m' };
+  expect(formatLogEntry(hostile, time)).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/);
 });
 
-test.each(['plain text', '{not json', '[1]', '{"message":"no severity"}', 7, undefined])(
-  '%p is no log line',
-  (text) => {
-    expect(parseLogEntry(text)).toBeUndefined();
-  },
-);
-
-test('a structured line is recognised', () => {
-  expect(parseLogEntry(JSON.stringify(entry))).toEqual(entry);
+test('only log entries change on the console, and those of a sweep without results are left out', () => {
+  const info = jest.spyOn(console, 'info').mockReturnValue();
+  installLogFormat();
+  const idle = { severity: 'INFO', event: 'sweep_ended', resumed: 0, deferred: 0 };
+  for (const text of ['plain text', '{not json', '{"message":"no severity"}', JSON.stringify(idle)]) console.info(text);
+  console.info(JSON.stringify({ ...idle, message: 'The sweep ended', resumed: 1 }));
+  expect(info.mock.calls.map(([line]) => String(line))).toEqual([
+    'plain text',
+    '{not json',
+    '{"message":"no severity"}',
+    expect.stringMatching(/ INFO {4}The sweep ended$/),
+  ]);
 });
