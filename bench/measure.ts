@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MEMORY_PROBE_ENV, type DeployedFunction } from '../functions/test/deployment/deployed';
+import type { DeployedFunction } from '../functions/test/deployment/deployed';
 import { sendOk, type BenchRequest } from './client';
 import { readProcessMemory, resetPeakMemory, startFunction, type BenchDatabase, type Variant } from './stack';
 
@@ -107,27 +107,4 @@ export async function measurePeakMemory(
     });
   }
   return { peak: computeStats(peaks), calls };
-}
-
-/** Measures the maximum that one request holds after garbage collection, in bytes. It takes samples while the request runs. */
-export function measureLiveMemory(
-  name: string,
-  database: BenchDatabase,
-  small: BenchRequest,
-  request: BenchRequest,
-): Promise<number> {
-  const starting = startFunction('service', name, database, MEMORY_PROBE_ENV);
-  return withFunction(starting, async ({ port, readHeapBytes }) => {
-    await sendOk(port, small);
-    const idle = await readHeapBytes();
-    const progress = { isDone: false };
-    const pending = sendOk(port, request).finally(() => (progress.isDone = true));
-    let max = idle;
-    while (!progress.isDone) {
-      max = Math.max(max, await readHeapBytes());
-      await sleep(100);
-    }
-    await pending;
-    return max - idle;
-  });
 }

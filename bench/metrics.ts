@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { format, resolveConfig } from 'prettier';
 import type { Stats } from './measure';
 
 /** A measured value. */
@@ -58,20 +56,6 @@ export function renderMetrics(metrics: readonly BenchMetric[]): string {
   const rule = widths.map((width) => '-'.repeat(width));
   const renderRow = (row: readonly string[]) => `| ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`;
   return [HEAD, rule, ...rows].map(renderRow).join('\n');
-}
-
-export const PERFORMANCE_PAGE = 'docs/performance.md';
-
-const [OPEN, CLOSE] = ['<!-- summary -->', '<!-- /summary -->'];
-
-/** Renders the page with a new summary. @throws if the page has no place for it */
-export async function renderPerformancePage(summary: string): Promise<string> {
-  const page = readFileSync(PERFORMANCE_PAGE, 'utf8');
-  const [start, end] = [page.indexOf(OPEN), page.indexOf(CLOSE)];
-  if (start === -1 || end < start) throw new Error(`${PERFORMANCE_PAGE} has no section ${OPEN}`);
-  const text = `${page.slice(0, start + OPEN.length)}\n\n${summary}\n\n${page.slice(end)}`;
-  const config = await resolveConfig(PERFORMANCE_PAGE);
-  return format(text, { ...config, parser: 'markdown' });
 }
 
 /** Formats a number with about three significant digits and thousands separators. */

@@ -13,7 +13,7 @@ import { engines } from '../package.json';
 /** The processes of the benchmark: one embedded Firestore, and one for each measured function. */
 
 /** The programs in bench/variants, which are measured beside the service. */
-const BASELINES = ['sdk', 'sdk-stream', 'bytes', 'bare'] as const;
+const BASELINES = ['sdk', 'sdk-stream', 'bare'] as const;
 
 export type Variant = 'service' | (typeof BASELINES)[number];
 
@@ -81,19 +81,13 @@ export async function startDatabase(): Promise<BenchDatabase> {
   };
 }
 
-/** Starts a function as in production. @param env variables that it gets besides its settings */
-export const startFunction = (
-  variant: Variant,
-  name: string,
-  { address }: BenchDatabase,
-  env: Record<string, string> = {},
-): Promise<DeployedFunction> =>
+/** Starts a function as in production. */
+export const startFunction = (variant: Variant, name: string, { address }: BenchDatabase): Promise<DeployedFunction> =>
   startDeployedFunction(getFolder(variant), name, {
     API_KEY: BENCH_API_KEY,
     CORS_ALLOWED_ORIGINS: '',
     FIRESTORE_EMULATOR_HOST: address,
     METADATA_SERVER_DETECTION: 'none',
-    ...env,
   });
 
 /** Reads the resident memory of a process in bytes, current and peak. On systems other than Linux both are NaN. */

@@ -7,19 +7,23 @@ import { getFirestore, type Query } from 'firebase-admin/firestore';
 initializeApp();
 const firestore = getFirestore();
 
-export const getMarkets = async (_: Request, response: Response) =>
-  sendRecords(response, 'markets', firestore.collection('markets').select('name.en', 'country_iso', 'currency_iso'));
+export const queryMarkets = (): Query =>
+  firestore.collection('markets').select('name.en', 'country_iso', 'currency_iso');
 
-export const getOrdersByTeam = async (request: Request, response: Response) => {
-  const { team_id, start_date, end_date } = request.body as { team_id: string; start_date: string; end_date: string };
-  const orders = firestore
+export function queryOrders({ body }: Request): Query {
+  const { team_id, start_date, end_date } = body as { team_id: string; start_date: string; end_date: string };
+  return firestore
     .collection('orders')
     .where('team_id', '==', team_id)
     .where('created_at', '>=', Date.parse(start_date))
     .where('created_at', '<', Date.parse(end_date))
     .select('customer_data.customer_id', 'customer_data.customer_name', 'invoice_id', 'market_id', 'team_id');
-  await sendRecords(response, 'orders', orders);
-};
+}
+
+export const getMarkets = (_: Request, response: Response) => sendRecords(response, 'markets', queryMarkets());
+
+export const getOrdersByTeam = (request: Request, response: Response) =>
+  sendRecords(response, 'orders', queryOrders(request));
 
 async function sendRecords(response: Response, name: string, query: Query): Promise<void> {
   const { docs } = await query.get();

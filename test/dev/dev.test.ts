@@ -62,10 +62,6 @@ describe('npm run dev', () => {
     await db.terminate();
   });
 
-  test('prints where its data is', () => {
-    expect(local.printed).toMatch(/Firestore +\S+, data in memory only/);
-  });
-
   test('a file that does not compile, or throws while it is loaded, is reported, and the next save starts again', async () => {
     const original = readFileSync(join(folder, TEAMS), 'utf8');
     editFile(join(folder, TEAMS), original, 'export const getTeams = (;');

@@ -1,15 +1,15 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, relative } from 'node:path';
+import { renderMarkdown } from '../../local/pages/markdown';
 import { cleanUp, temporaryFolder } from '../support/local-server';
 import { runProgram } from '../support/programs';
 
-/** Every link of a page, and every page that code and messages name, leads to a file and a heading that exist. */
+/** Every page that code and messages name exists, with its heading, and so does what the archive for partners links to. test/start/pages.test.ts follows the links of pages. */
 
 const NOT_OURS = ['.dev', '.git', '.stryker', '.local-data', 'dist', 'node_modules'];
 const TEXTS = ['.md', '.ts', '.mts', '.mjs', '.cjs', '.json', '.py', '.sh', '.yml', '.html', '.proto'];
 
 const files = findFiles('.').filter((file) => TEXTS.includes(extname(file)));
-const pages = files.filter((file) => file.endsWith('.md'));
 
 function findFiles(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true })
@@ -22,24 +22,7 @@ function findFiles(folder: string): string[] {
 
 afterAll(cleanUp);
 
-const readProse = (page: string) => readFileSync(page, 'utf8').replaceAll(/^( *)```[^]*?^\1```$/gm, '');
-
-/** Returns the anchors that GitHub makes of a page's headings. */
-function readAnchors(page: string): string[] {
-  return [...readProse(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
-      .replaceAll(' ', '-'),
-  );
-}
-
-/** Returns the targets of a page's links within the repository, with their anchors. */
-const findLinks = (page: string): string[] =>
-  [...readProse(page).matchAll(/\]\(([^)\s]+)\)/g)]
-    .map(([, link = '']) => link)
-    .filter((link) => !/^[a-z]+:/.test(link))
-    .map((link) => (link.startsWith('#') ? page + link : join(dirname(page), link)));
+const findAnchors = (html: string) => [...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
 
 /** Returns the files of `docs` that a file names by their paths from the root. */
 const findNamed = (file: string): string[] =>
@@ -49,12 +32,9 @@ const leadsNowhere = (target: string): boolean => {
   const [path = '', anchor] = target.split('#');
   // An import names a file without `.ts`.
   if (!existsSync(path) && !existsSync(`${path}.ts`)) return true;
-  return anchor !== undefined && path.endsWith('.md') && !readAnchors(path).includes(anchor);
+  if (anchor === undefined || !path.endsWith('.md')) return false;
+  return !findAnchors(renderMarkdown(path, readFileSync(path, 'utf8')).html).includes(anchor);
 };
-
-test.each(pages)('%s has no dead link', (page) => {
-  expect(findLinks(page).filter(leadsNowhere)).toEqual([]);
-});
 
 test('no file names a page of docs, or a heading of it, that does not exist', () => {
   const dead = files.flatMap((file) => findNamed(file).map((target) => ({ file, target })));
@@ -73,7 +53,6 @@ test('the archive for partners is a site whose links all work, without a command
     'index.html',
     'integration-guide.html',
   ]);
-  const anchorsOf = (page: string) => [...readFileSync(page, 'utf8').matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
   for (const page of pages) {
     const text = readFileSync(page, 'utf8');
     expect(text).not.toMatch(/npm (start|run|pack)|127\.0\.0\.1:5001|local-dev-key/);
@@ -82,20 +61,10 @@ test('the archive for partners is a site whose links all work, without a command
       const [path = '', anchor] = link.split('#');
       const target = path === '' ? page : join(dirname(page), path);
       expect([link, existsSync(target)]).toEqual([link, true]);
-      if (anchor !== undefined) expect(anchorsOf(target)).toContain(anchor);
+      if (anchor !== undefined) expect(findAnchors(readFileSync(target, 'utf8'))).toContain(anchor);
     }
   }
   const [, packed = 'none'] = /npm install (\S+\.tgz)/.exec(readFileSync(join(folder, 'index.html'), 'utf8')) ?? [];
   expect(readdirSync(folder)).toContain(packed);
   expect(readFileSync(join(folder, 'CHANGELOG.html'), 'utf8')).toContain('<li>');
 }, 60_000);
-
-test('the search finds links and names, and recognises a dead one', () => {
-  expect(findLinks('README.md')).toContain(join('docs', 'api.md'));
-  expect(findNamed('docs/examples/client/src/http.ts')).toContain('docs/integration-guide.md');
-  expect(['README.md#features', 'README.md#no-such-heading', 'no-such-page.md'].map(leadsNowhere)).toEqual([
-    false,
-    true,
-    true,
-  ]);
-});

@@ -44,7 +44,7 @@ const KINDS = {
 
 const find = (selector) => document.querySelector(selector);
 const form = find('form');
-const { kind, team_id: team, status, from, to, show, cancel } = form.elements;
+const { kind, team_id: team, status, from, to, show } = form.elements;
 const [previous, next] = document.querySelectorAll('section button');
 
 let markets = {};
@@ -88,7 +88,6 @@ async function showRecords() {
     end_date: toDay(Date.parse(to.value) + DAY_MS),
   };
   find('section').hidden = true;
-  cancel.hidden = false;
   setMessages({ status: `Reading: ${title} …` });
   const records = chosen.getRecords(
     await read(`api/${kind.value}`, { method: 'POST', body: JSON.stringify(body), signal }),
@@ -98,7 +97,6 @@ async function showRecords() {
   shown = { kind: chosen, records, start: 0 };
   find('section').hidden = records.length === 0;
   setMessages({ status: `${format(records.length)} ${chosen.noun}${records.length === 1 ? '' : 's'}` });
-  cancel.hidden = true;
   showRows(0);
 }
 
@@ -152,9 +150,8 @@ function setMessages({ status = '', alert = '' }) {
 }
 
 function showError(error) {
-  // A newer read, or the user, has aborted this one.
+  // A newer read has aborted this one.
   if (error.name === 'AbortError') return;
-  cancel.hidden = true;
   setMessages({ alert: error.message });
 }
 
@@ -166,11 +163,6 @@ form.addEventListener('input', () => to.setCustomValidity(from.value > to.value 
 form.addEventListener('submit', (event) => {
   event.preventDefault();
   showRecords().catch(showError);
-});
-cancel.addEventListener('click', () => {
-  reading.abort();
-  cancel.hidden = true;
-  setMessages({ status: 'Cancelled' });
 });
 previous.addEventListener('click', () => showRows(shown.start - PAGE_SIZE));
 next.addEventListener('click', () => showRows(shown.start + PAGE_SIZE));
