@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
-import type { IdType, ListProgress } from '../records/stored-records';
-import { keyDocumentId, UNRESOLVED_STATUSES } from '../src/lib/repositories/price-lists';
+import { UNRESOLVED_STATUSES, type IdType, type ListProgress } from '../records/stored-records';
+import { keyDocumentId } from '../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import type { SweepResult } from '../src/price-lists/sweep';
 import { getSweepResumeAt } from '../src/price-lists/sweep-schedule';

@@ -6,10 +6,13 @@ import {
   entriesCollection,
   keyDocument,
   keyRecords,
+  KEYS_PER_PAGE,
   LIST_KINDS,
   listDocument,
   readKey,
   requestDocument,
+  toFoundKey,
+  type FoundKey,
   type KeySnapshot,
   type ListKind,
 } from '../src/lib/repositories/price-lists';
@@ -22,6 +25,28 @@ import { CALL_TIMEOUTS_MS } from '../src/lib/time-limits';
 /** Reads the record of a key. It is undefined if no request for the key was ever accepted. */
 export const readKeyRecord = (db: Database, boqListId: string): Promise<KeySnapshot> =>
   readKey(db, keyDocument(db, boqListId));
+
+/** Selects completions that the business cannot use, by a field and its value. */
+export type UnusableOutcome = { field: 'lists'; value: null } | { field: 'lists.currency_differs'; value: true };
+
+/** Reads a page of the keys with one of these statuses, in order of id. @param after last key of the previous page */
+export async function readKeysByStatus(
+  db: Database,
+  statuses: readonly KeyRecord['status'][],
+  after?: FoundKey,
+  outcome?: UnusableOutcome,
+): Promise<FoundKey[]> {
+  const keys = keyRecords(db).where('status', 'in', statuses);
+  const selected = outcome === undefined ? keys : keys.where(outcome.field, '==', outcome.value);
+  const page = selected.orderBy('__name__').limit(KEYS_PER_PAGE);
+  const found: FoundKey[] = [];
+  for await (const key of db.stream(after === undefined ? page : page.startAfter(after.reference.id)))
+    found.push(toFoundKey(key));
+  return found;
+}
+
+/** The statuses of the keys that are neither completed nor released. */
+export const UNRESOLVED_STATUSES = ['processing', 'requires_review'] as const satisfies KeyRecord['status'][];
 
 /** The types of an id: the name of its field, or `hash` for the id of a key record. */
 export const ID_TYPES = [

@@ -5,19 +5,16 @@ import {
   countKeyRecordsWithStatus,
   hasStatus,
   PAGE_SIZE,
+  readKeysByStatus,
   readListStatuses,
   readPage,
   readPages,
+  UNRESOLVED_STATUSES,
   type StoredDocument,
+  type UnusableOutcome,
 } from '../../records/stored-records';
 import { collections } from '../../src/lib/firestore/collections';
-import {
-  KEYS_PER_PAGE,
-  readKeysByStatus,
-  UNRESOLVED_STATUSES,
-  type UnusableOutcome,
-  type FoundKey,
-} from '../../src/lib/repositories/price-lists';
+import { KEYS_PER_PAGE, type FoundKey } from '../../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { describeUnreadable } from '../errors';
 import { isLeaseHeld } from '../../src/price-lists/key-state-machine';

@@ -31,7 +31,7 @@ const ENTRIES_PER_LEASE_CHECK = 1_000;
 
 /**
  * Finds the entries that are missing or differ. Several resumes share the memory of an instance, so
- * this reads one list at a time and keeps only a flag for each stored entry.
+ * this reads one list at a time and keeps an index and a flag for each entry of the payload.
  */
 export async function findPendingEntries(products: ProductColumns, attempt: RunningAttempt): Promise<PendingEntries> {
   const all = getAllEntries(products);
@@ -54,40 +54,16 @@ async function findStoredEntries(
   attempt: RunningAttempt,
 ): Promise<Uint8Array> {
   const isStored = new Uint8Array(ids.length);
-  const finder = new SortedFinder(ids);
+  const indexes = new Map<string, number>();
+  for (const [index, id] of ids.entries()) indexes.set(id, index);
   let read = 0;
   for await (const [id, price] of streamStoredEntries(attempt.keys.db, kind, lists)) {
-    const index = finder.find(id);
+    const index = indexes.get(id);
     if (index !== undefined && prices[index] === price) isStored[index] = 1;
     read += 1;
     if (read % ENTRIES_PER_LEASE_CHECK === 0) await attempt.keepLease();
   }
   return isStored;
-}
-
-/** Finds ids in a sorted array. Checks the id after the last match first, because a stream usually has the same order. */
-class SortedFinder {
-  #next = 0;
-
-  /** @param ids in code-unit order, which differs for some ids from the UTF-8 order of Firestore */
-  constructor(private readonly ids: readonly string[]) {}
-
-  find(id: string): number | undefined {
-    const index = this.ids[this.#next] === id ? this.#next : this.#search(id);
-    if (index !== undefined) this.#next = index + 1;
-    return index;
-  }
-
-  #search(id: string): number | undefined {
-    let low = 0;
-    let high = this.ids.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.ids[middle] ?? '') < id) low = middle + 1;
-      else high = middle;
-    }
-    return this.ids[low] === id ? low : undefined;
-  }
 }
 
 /**

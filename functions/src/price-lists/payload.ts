@@ -6,7 +6,7 @@ import { ApiError } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
 import { JsonSyntaxError } from '../lib/json/body-parser';
 import { readPayloadChunks } from '../lib/repositories/price-lists';
-import type { PriceListInfo } from '../lib/schemas/add-price-lists';
+import { infoSchema, type PriceListInfo } from '../lib/schemas/add-price-lists';
 import type { Attempt } from '../lib/schemas/key-record';
 import { MAX_CHUNK_BYTES } from './commit-sizes';
 import { createPriceListParser, type PriceListSubmission } from './submission-parser';
@@ -51,16 +51,7 @@ export function* streamCanonicalJson({ info, products }: PriceListSubmission): G
   yield `${chunk}}}`;
 }
 
-/** Every field of `info`. The compiler reports a missing field, which would be neither stored nor compared. */
-const INFO_FIELDS = {
-  boq_list_id: true,
-  currency_iso: true,
-  date: true,
-  market_id: true,
-  name: true,
-} satisfies Record<keyof PriceListInfo, true>;
-
-const INFO_KEYS = Object.keys(INFO_FIELDS).sort();
+const INFO_KEYS = Object.keys(infoSchema.shape).sort();
 
 /** Leaves out an absent optional field, so the text is the same as before the field existed. */
 const toCanonicalInfo = (info: PriceListInfo): string => JSON.stringify(info, INFO_KEYS);

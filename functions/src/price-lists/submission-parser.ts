@@ -61,8 +61,8 @@ function toSubmission(body: unknown, products: ProductsValidator): PriceListSubm
 class ProductsValidator implements MemberHandler {
   /** The index of each id in the columns. */
   #indexes = new Map<string, number>();
-  readonly #expectedForwardCostPrices = new GrowingColumn();
-  readonly #priceListPrices = new GrowingColumn();
+  #expectedForwardCostPrices: number[] = [];
+  #priceListPrices: number[] = [];
   readonly #errors: FieldError[] = [];
 
   onMember(id: string, value: unknown): void {
@@ -74,8 +74,8 @@ class ProductsValidator implements MemberHandler {
     // The last product with an id counts.
     const index = this.#indexes.get(id) ?? this.#indexes.size;
     this.#indexes.set(id, index);
-    this.#expectedForwardCostPrices.set(index, prices.expected_forward_cost_price);
-    this.#priceListPrices.set(index, prices.price_list_price);
+    this.#expectedForwardCostPrices[index] = prices.expected_forward_cost_price;
+    this.#priceListPrices[index] = prices.price_list_price;
   }
 
   #validatePrices(id: string, value: unknown): ProductPrices | undefined {
@@ -96,34 +96,16 @@ class ProductsValidator implements MemberHandler {
   /** Returns the products in code-unit order of their ids. Drops its own copy, because this object lives as long as the request. */
   takeProducts(): ProductColumns {
     const indexes = this.#indexes;
-    this.#indexes = new Map();
     // Without a comparison function, strings are sorted in code-unit order, and three times as fast.
     const ids = [...indexes.keys()].sort();
     const order = new Uint32Array(ids.length).map((_, i) => indexes.get(ids[i] ?? '') ?? 0);
-    return {
-      ids,
-      expectedForwardCostPrices: this.#expectedForwardCostPrices.take(order),
-      priceListPrices: this.#priceListPrices.take(order),
-    };
-  }
-}
-
-/** A growing array of numbers, which doubles its memory when it is full. */
-class GrowingColumn {
-  #values = new Float64Array(1);
-
-  /** @param index at most the number of values so far */
-  set(index: number, value: number): void {
-    const { buffer, byteLength, length } = this.#values;
-    if (index === length) this.#values = new Float64Array(buffer.transfer(2 * byteLength));
-    this.#values[index] = value;
-  }
-
-  /** Returns the values at the given indexes, in their order, and drops its own copy. */
-  take(indexes: Uint32Array): Float64Array {
-    const values = this.#values;
-    this.#values = new Float64Array(1);
-    return new Float64Array(indexes.length).map((_, i) => values[indexes[i] ?? 0] ?? NaN);
+    const select = (prices: number[]) => new Float64Array(ids.length).map((_, i) => prices[order[i] ?? 0] ?? NaN);
+    const expectedForwardCostPrices = select(this.#expectedForwardCostPrices);
+    const priceListPrices = select(this.#priceListPrices);
+    this.#indexes = new Map();
+    this.#expectedForwardCostPrices = [];
+    this.#priceListPrices = [];
+    return { ids, expectedForwardCostPrices, priceListPrices };
   }
 }
 

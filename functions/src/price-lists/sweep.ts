@@ -33,9 +33,6 @@ export interface SweepResult {
   reason: string | null;
 }
 
-/** Number of keys with each result. */
-export type SweepSummary = Record<SweepResult['result'], number>;
-
 /** Receives the results of a sweep, and the records that it could not read. */
 export interface SweepReporter {
   /** `record`: the latest record of the key that the sweep knows. */
@@ -60,7 +57,7 @@ export async function sweep(
   context: WorkContext,
   options: SweepOptions,
   reporter: SweepReporter,
-): Promise<SweepSummary> {
+): Promise<void> {
   const sweeper = new Sweeper(db, context, options, reporter);
   const { signal } = context;
   const running = new Set<Promise<void>>();
@@ -84,7 +81,6 @@ export async function sweep(
   } finally {
     await Promise.all(running);
   }
-  return sweeper.summary;
 }
 
 /** Waits until work on a key ends or the next query is due. No other sweep may start before this one ends. */
@@ -97,7 +93,6 @@ async function waitForWork(running: Iterable<Promise<void>>, { clock, signal }: 
 
 /** Finds and processes the keys of one sweep. */
 class Sweeper {
-  readonly summary: SweepSummary = { resumed: 0, would_resume: 0, left: 0, deferred: 0 };
   /** Where the next query begins: after this key, or at this due time; undefined for all keys. */
   #from: FoundKey | number | undefined;
   /** The time of the last query that returned a document, by Firestore's clock. */
@@ -201,7 +196,6 @@ class Sweeper {
 
   #report(record: KeyRecord, result: SweepResult['result'], reason: string | null, time: number): void {
     const { boq_list_id, document_id, trace_id } = record;
-    this.summary[result] += 1;
     this.reporter.onResult({ time, boq_list_id, document_id, trace_id, result, reason }, record);
   }
 }

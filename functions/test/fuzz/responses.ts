@@ -8,10 +8,9 @@ export interface ConnectionResult {
   violation: string | undefined;
 }
 
-/** Statuses of responses without a body that Node's server or the Functions Framework sends before the service is called. */
+/** Statuses of responses without a body that Node's server sends before the service is called. */
 const BARE = new Set([
   400, // not HTTP
-  404, // the Functions Framework: /favicon.ico and /robots.txt
   408, // a head that did not arrive in time
   413, // extensions of a chunk
   417, // an expectation that is not 100-continue

@@ -1,5 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
+import { isCloudRunInstance } from '../config';
 
 /**
  * Prepares each request of this process before the Functions Framework sees it. Node publishes a
@@ -10,7 +11,7 @@ export function prepareEachRequest(): void {
     const { request } = message as { request: IncomingMessage };
     hideContentType(request);
     removeMalformedHeaders(request);
-    makeUrlRoutable(request);
+    if (isCloudRunInstance()) removePath(request);
   });
 }
 
@@ -40,25 +41,9 @@ function removeMalformedHeaders({ headers }: IncomingMessage): void {
 }
 
 /**
- * Makes the address of a request a path that the framework can route. Of a complete URL it keeps the path, and its host instead of
- * the header's (RFC 9112, section 3.2.2). What is no path, such as `*`, becomes `/`. The framework would answer these, and a path
- * that cannot be decoded, in HTML.
+ * An instance serves one operation, whatever the path. The framework would answer an address that it
+ * cannot route or decode, such as `*` or `/%ff`, in HTML.
  */
-function makeUrlRoutable(request: IncomingMessage): void {
-  const target = request.url ?? '';
-  const url = /^https?:/i.test(target) && URL.canParse(target) ? new URL(target) : undefined;
-  if (url !== undefined) request.headers.host = url.host;
-  const address = url === undefined ? target : url.pathname + url.search;
-  const [path = '', ...query] = address.split('?');
-  if (!path.startsWith('/')) request.url = '/';
-  else request.url = isDecodable(path) ? address : [path.replaceAll('%', '%25'), ...query].join('?');
-}
-
-function isDecodable(path: string): boolean {
-  try {
-    decodeURIComponent(path);
-    return true;
-  } catch {
-    return false;
-  }
+function removePath(request: IncomingMessage): void {
+  request.url = '/';
 }

@@ -41,23 +41,16 @@ export async function readBody<Body>(
   const createReason = () => bodyTimeout('the body did not arrive in time');
   const { signal, cancel } = systemClock.createTimeout(timeoutMs, createReason, parent);
   const chunks = request.rawBody ? [request.rawBody] : streamBytes(request, maxBytes, signal);
-  let skippedBytes: number | undefined;
   try {
-    for await (const text of decodeUtf8(chunks, maxBytes)) {
-      const hasMark = skippedBytes === undefined && text.startsWith(BYTE_ORDER_MARK);
-      skippedBytes ??= hasMark ? Buffer.byteLength(BYTE_ORDER_MARK) : 0;
-      parser.write(hasMark ? text.slice(BYTE_ORDER_MARK.length) : text);
-    }
+    for await (const text of decodeUtf8(chunks, maxBytes)) parser.write(text);
     return parser.end();
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
-    throw invalidBody(`Expected JSON, received ${error.received} at byte ${(skippedBytes ?? 0) + error.byteOffset}`);
+    throw invalidBody(`Expected JSON, received ${error.received} at byte ${error.byteOffset}`);
   } finally {
     cancel();
   }
 }
-
-const BYTE_ORDER_MARK = '\ufeff';
 
 const invalidBody = (message: string) => new ValidationError([{ path: 'body', message }]);
 
@@ -153,8 +146,9 @@ export function onIdle(request: IncomingMessage, destination: Writable, fn: () =
 /** Minimum number of characters to parse at a time, however small the client's chunks are. */
 const MIN_PARSED_CHARACTERS = 64 * 1024;
 
+/** Decodes a body, and skips a byte order mark at its start. */
 async function* decodeUtf8(chunks: AsyncIterable<Buffer> | Iterable<Buffer>, maxBytes: number): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const decoder = new TextDecoder('utf-8', { fatal: true });
   const decode = (chunk?: Buffer) => {
     try {
       return decoder.decode(chunk, { stream: chunk !== undefined });

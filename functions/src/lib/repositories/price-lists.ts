@@ -109,35 +109,10 @@ function startAt(page: Query, from: FoundKey | number | undefined): Query {
   return typeof from === 'number' ? page.startAt(from) : page.startAfter(from.sweepDueAt, from.reference.id);
 }
 
-/** Selects completions that the business cannot use, by a field and its value. */
-export type UnusableOutcome = { field: 'lists'; value: null } | { field: 'lists.currency_differs'; value: true };
-
-/** Reads a page of the keys with one of these statuses, in order of id. @param after last key of the previous page */
-export function readKeysByStatus(
-  db: Database,
-  statuses: readonly KeyRecord['status'][],
-  after?: FoundKey,
-  outcome?: UnusableOutcome,
-): Promise<FoundKey[]> {
-  const keys = keyRecords(db).where('status', 'in', statuses);
-  const selected = outcome === undefined ? keys : keys.where(outcome.field, '==', outcome.value);
-  const page = selected.orderBy('__name__').limit(KEYS_PER_PAGE);
-  return findKeys(db, after === undefined ? page : page.startAfter(after.reference.id));
-}
-
-/** The statuses of the keys that are neither completed nor released. */
-export const UNRESOLVED_STATUSES = ['processing', 'requires_review'] as const satisfies KeyRecord['status'][];
-
 export const countKeysInReview = (db: Database): Promise<number> =>
   db.count(keyRecords(db).where('status', '==', 'requires_review'));
 
-async function findKeys(db: Database, keys: Query): Promise<FoundKey[]> {
-  const found: FoundKey[] = [];
-  for await (const document of db.stream(keys)) found.push(toFoundKey(document));
-  return found;
-}
-
-function toFoundKey(document: QueryDocumentSnapshot): FoundKey {
+export function toFoundKey(document: QueryDocumentSnapshot): FoundKey {
   const record = parseKeyRecord(document.data());
   const metadata = toKeyMetadata(document);
   return record === undefined ? { kind: 'unreadable', ...metadata } : { kind: 'readable', record, ...metadata };

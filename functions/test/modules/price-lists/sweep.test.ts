@@ -49,7 +49,12 @@ function startSweep(options: Partial<SweepOptions> = {}, changed: Partial<WorkCo
       void results.push([boq_list_id, result, reason, time - claimed_at]),
     onUnreadable: (path: string) => void unreadable.push(path),
   };
-  const summary = sweep(db, context, { ...OPTIONS, ...options }, reporter).catch((error: unknown) => error);
+  const count = (result: string) => results.filter((each) => each[1] === result).length;
+  const countResults = () => Object.fromEntries(Object.keys(NOTHING_DONE).map((result) => [result, count(result)]));
+  const summary = sweep(db, context, { ...OPTIONS, ...options }, reporter).then(
+    countResults,
+    (error: unknown) => error,
+  );
   return { summary, results, unreadable };
 }
 

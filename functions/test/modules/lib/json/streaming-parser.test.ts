@@ -133,7 +133,8 @@ const nearlyJson = fc
       '\u00a0',
       '\ufeff',
       '1',
-      '\\',
+      // A backslash alone could make a name that parseJson changes.
+      '\\x',
       'é𝄞',
     ),
     fc.nat({ max: 2 }),
