@@ -1,6 +1,6 @@
 import { runProgramSync } from '../support/programs';
 
-/** Checks docs/openapi.json with Redocly's linter. run-clients.ts checks clients that are generated from it. */
+/** Checks docs/openapi.json with Redocly's linter. contract.yml generates clients from it. */
 
 interface Report {
   problems: object[];

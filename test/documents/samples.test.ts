@@ -14,6 +14,8 @@ import { respond, startStub } from './stub-service';
 
 const KEY = 'local-dev-key';
 const PAYLOAD = 'docs/examples/price-list.json';
+/** A key and a certificate that nobody trusts. */
+const CERTIFICATE = readFileSync('functions/test/deployment/fixtures/firestore-tls.pem');
 const PYTHON = process.env['PYTHON'] ?? 'python3';
 
 interface Call {
@@ -193,23 +195,7 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
   tested(
     `a certificate that cannot be verified, and a port that does not exist, are not tried again${because}`,
     async () => {
-      const folder = temporaryFolder();
-      const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-      const request = [
-        'req',
-        '-x509',
-        '-newkey',
-        'rsa:2048',
-        '-nodes',
-        '-subj',
-        '/CN=localhost',
-        '-keyout',
-        key,
-        '-out',
-        cert,
-      ];
-      await runProgram('openssl', request);
-      const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, created);
+      const server = createServer({ key: CERTIFICATE, cert: CERTIFICATE }, created);
       await once(server.listen(0, '127.0.0.1'), 'listening');
       const { port } = server.address() as AddressInfo;
       expect((await run({ baseUrl: `https://127.0.0.1:${port}` })).code).toBe(64);
