@@ -38,7 +38,6 @@ function readOptions(): { project: string; keepRules: boolean } {
 }
 
 interface FirebaseConfig {
-  functions: { runtime: string }[];
   firestore: { database: string; rules: string; indexes: string };
 }
 
@@ -50,11 +49,10 @@ async function readDeployment(projectId: string): Promise<Omit<Deployment, 'keep
   const parameters = existsSync(file) ? (parseEnv(readFileSync(file, 'utf8')) as Record<string, string>) : undefined;
   const manifest = await readDeployManifest('functions/dist');
   const firebase = readJson('firebase.json') as FirebaseConfig;
-  const [runtime = ''] = firebase.functions.map((each) => each.runtime);
   const { database: firestoreDatabase, rules: rulesFile } = firebase.firestore;
   const rules = readFileSync(rulesFile, 'utf8');
   const indexes = readJson(firebase.firestore.indexes) as DeclaredIndexes;
-  return { projectId, manifest, runtime, indexes, firestoreDatabase, rules, parameters };
+  return { projectId, manifest, indexes, firestoreDatabase, rules, parameters };
 }
 
 /** Groups findings: what is missing, warnings, what could not be checked (by its reason), and what is there. */

@@ -1,6 +1,6 @@
 import { REGION } from '../../functions/src/lib/region';
 import { checkKeyLines, checkPlainKeys } from './api-keys';
-import { checkMinimum, checkNames, createFind, listServingRevisions } from './deployed-functions';
+import { checkMinimum, checkNames, checkTraffic, createFind } from './deployed-functions';
 import { getDatabaseId, getEmail, listEmails, type Deployment } from './deployment';
 import { findFederationProblem } from './federation';
 import { listFirestoreSettings, listRules } from './firestore';
@@ -43,7 +43,7 @@ export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Findi
   ];
   const warnings = [
     checkMinimum(functionsContext, Number(parameters?.['MIN_INSTANCES'] ?? 0)),
-    ...listServingRevisions(functionsContext),
+    checkTraffic(functionsContext),
     ...listBroadRoles(deployment, ask),
     checkPlainKeys(projectId, ask),
     checkPause(parameters),
@@ -97,12 +97,6 @@ function listResources(deployment: Deployment, ask: AskGoogle): Requirement[] {
       fix: `gcloud billing projects link ${projectId} --billing-account=<account>`,
     },
     {
-      subject: 'Cloud Scheduler in the region',
-      at: ['cloudscheduler', `${path}/locations/${REGION}`],
-      is: { locationId: REGION },
-      fix: 'deploy the functions to a region that has Cloud Scheduler',
-    },
-    {
       subject: `database ${databaseId}`,
       at: ['firestore', `${path}/databases/${databaseId}`],
       is: { type: 'FIRESTORE_NATIVE' },
@@ -140,7 +134,7 @@ interface ManagedPolicy {
 }
 
 /** Lists the settings that are more than one field of a resource. */
-function listSettings({ projectId, manifest, runtime }: Deployment, ask: AskGoogle): Requirement[] {
+function listSettings({ projectId, manifest }: Deployment, ask: AskGoogle): Requirement[] {
   const path = `projects/${projectId}`;
   const location = `${path}/locations/${REGION}`;
   return [
@@ -158,18 +152,6 @@ function listSettings({ projectId, manifest, runtime }: Deployment, ask: AskGoog
         const lacking = names.filter((name) => !enabled.some((each) => each.name.endsWith(`/${name}`)));
         const fix = `gcloud services enable ${lacking.join(' ')} --project ${projectId}`;
         return lacking.length === 0 ? undefined : [lacking.join(', '), fix];
-      },
-    ],
-    [
-      `runtime ${runtime}`,
-      async () => {
-        interface Runtimes {
-          runtimes: { name: string; stage: string }[];
-        }
-        const found = await ask<Runtimes>('cloudfunctions', `v2/${location}/runtimes?pageSize=200`);
-        const stage = found?.runtimes.find(({ name }) => name === runtime)?.stage ?? `not offered in ${REGION}`;
-        const fix = 'set "runtime" in firebase.json and the version in .nvmrc to one that the region offers';
-        return stage === 'GA' ? undefined : [stage, fix];
       },
     ],
     [

@@ -10,22 +10,11 @@ interface DeployedFunction {
     service?: string;
     serviceAccountEmail?: string;
     minInstanceCount?: number;
-    secretEnvironmentVariables?: SecretVariable[];
   };
 }
 
-interface SecretVariable {
-  key: string;
-  version: string;
-}
-
 interface RunService {
-  latestReadyRevision?: string;
   traffic?: { type: string; revision?: string; percent?: number }[];
-}
-
-interface Revision {
-  containers?: { env?: { valueSource?: { secretKeyRef?: { secret: string; version: string } } }[] }[];
 }
 
 /** A function of this service, as it will be deployed. */
@@ -83,72 +72,35 @@ export const checkMinimum = ({ functions, find }: FunctionsContext, wantedMinimu
 ];
 
 /**
- * Warns of revisions that serve after a rollback. A deployment may be what corrects the fault that was rolled back, so these
- * are not requirements.
+ * Warns of traffic that a rollback has bound to a revision: Cloud Run sends none to a new revision, and firebase-tools never
+ * changes that. A deployment may be what corrects the fault that was rolled back, so this is not a requirement.
  */
-export function listServingRevisions(context: FunctionsContext): Requirement[] {
-  const { projectId, region, ask } = context;
-  const location = `projects/${projectId}/locations/${region}`;
-  const toLatest = (services: string[]) =>
-    `for service in ${services.join(' ')}; do gcloud run services update-traffic $service --to-latest --region ${region} --project ${projectId}; done`;
-  return [
-    [
-      // While traffic is pinned, Cloud Run sends none to a new revision. firebase-tools never unpins it.
-      'traffic',
-      async () => {
-        const pinned = (await readServing(context)).filter(({ isPinned }) => isPinned);
-        const services = [...new Set(pinned.map(({ service }) => service))];
-        const detail = `${pinned.map(({ revision }) => revision).join(', ')}: the next deployment receives no traffic`;
-        return services.length === 0 ? undefined : [detail, toLatest(services)];
-      },
-    ],
-    [
-      'secret versions of the serving revisions',
-      async () => {
-        for (const { service, revision, current } of await readServing(context)) {
-          const { containers = [] } =
-            (await ask<Revision>('run', `v2/${location}/services/${service}/revisions/${revision}`)) ?? {};
-          const references = containers.flatMap(({ env = [] }) =>
-            env.flatMap(({ valueSource }) => valueSource?.secretKeyRef ?? []),
-          );
-          for (const { secret, version } of references) {
-            const name = secret.split('/').at(-1) ?? '';
-            const path = `v1/projects/${projectId}/secrets/${name}/versions/${version}`;
-            const { state = 'not found' } = (await ask<{ state?: string }>('secretmanager', path)) ?? {};
-            const needs = `${revision} needs version ${version} of ${name}`;
-            if (state !== 'ENABLED')
-              return [`${needs}, which is ${state}: no instance of it starts`, toLatest([service])];
-            const isKept = current.some((each) => each.key === name && each.version === version);
-            const fix = `before you prune, send traffic to the latest revision: ${toLatest([service])}`;
-            if (!isKept) return [`${needs}, which \`firebase functions:secrets:prune\` would destroy`, fix];
-          }
-        }
-        return undefined;
-      },
-    ],
-  ];
-}
+export const checkTraffic = (context: FunctionsContext): Requirement => [
+  'traffic',
+  async () => {
+    const bound = await listBound(context);
+    if (bound.length === 0) return undefined;
+    const { projectId, region } = context;
+    const services = [...new Set(bound.map(({ service }) => service))].join(' ');
+    const revisions = bound.map(({ revision }) => revision).join(', ');
+    const detail = `${revisions}: the next deployment receives no traffic, and functions:secrets:prune may destroy the API keys that this needs`;
+    const toLatest = `gcloud run services update-traffic $service --to-latest --region ${region} --project ${projectId}`;
+    return [detail, `for service in ${services}; do ${toLatest}; done`];
+  },
+];
 
-/** Reads which revisions serve the functions of this service. */
-async function readServing({ projectId, region, functions, ask, find }: FunctionsContext) {
+/** Lists the revisions of this service's functions that traffic is bound to. */
+async function listBound({ functions, ask, find }: FunctionsContext) {
   const found = await Promise.all(
     functions.map(async (each) => {
-      const {
-        service: path,
-        serviceAccountEmail,
-        secretEnvironmentVariables: current = [],
-      } = (await find(each))?.serviceConfig ?? {};
-      const service = path?.split('/').at(-1);
+      const { service, serviceAccountEmail } = (await find(each))?.serviceConfig ?? {};
       if (service === undefined || serviceAccountEmail !== each.email) return [];
-      const { latestReadyRevision, traffic = [] } =
-        (await ask<RunService>('run', `v2/projects/${projectId}/locations/${region}/services/${service}`)) ?? {};
-      const pinned = traffic.filter(({ type, percent = 0 }) => type.endsWith('_REVISION') && percent > 0);
-      const revisions = pinned.length > 0 ? pinned.map(({ revision }) => revision) : [latestReadyRevision];
-      return revisions.flatMap((revision) =>
-        revision === undefined
-          ? []
-          : [{ service, revision: revision.split('/').at(-1) ?? '', isPinned: pinned.length > 0, current }],
-      );
+      const { traffic = [] } = (await ask<RunService>('run', `v2/${service}`)) ?? {};
+      const bound = traffic.filter(({ type, percent = 0 }) => type.endsWith('_REVISION') && percent > 0);
+      return bound.map(({ revision = '' }) => ({
+        service: service.split('/').at(-1),
+        revision: revision.split('/').at(-1),
+      }));
     }),
   );
   return found.flat();

@@ -4,8 +4,6 @@ import type { DeployManifest, ManifestEndpoint } from './manifest';
 export interface Deployment {
   projectId: string;
   manifest: DeployManifest;
-  /** `runtime` of firebase.json. */
-  runtime: string;
   indexes: DeclaredIndexes;
   /** Contents of functions/.env.<project>; undefined without such a file. */
   parameters: Record<string, string> | undefined;

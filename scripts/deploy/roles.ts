@@ -3,7 +3,7 @@ import { listEmails, type Deployment } from './deployment';
 import { UnreachableError, type AskGoogle, type Policy } from './google-api';
 import type { Problem, Requirement } from './requirement';
 
-/** The roles of the functions' accounts, of the account that builds them, of Google's service agents, and of the deployer. */
+/** The roles of the functions' accounts, of the account that builds them, and of the deployer. */
 
 /** The deployer's roles in the project, each with the permissions that firebase-tools and this check use. */
 const DEPLOYER_ROLES: Record<string, [resource: string, verbs: string][]> = {
@@ -12,7 +12,6 @@ const DEPLOYER_ROLES: Record<string, [resource: string, verbs: string][]> = {
     ['cloudbuild.builds', 'get'],
     ['cloudfunctions.functions', 'create delete get list setIamPolicy sourceCodeSet update'],
     ['cloudfunctions.operations', 'get'],
-    ['run.revisions', 'get'],
     ['run.services', 'get getIamPolicy setIamPolicy'],
   ],
   'roles/cloudscheduler.admin': [['cloudscheduler.jobs', 'create delete get update']],
@@ -52,14 +51,6 @@ const ACCOUNT_ROLES: Record<string, string[]> = {
 };
 
 const BUILDER_ROLES = ['roles/cloudbuild.builds.builder', 'roles/editor', 'roles/owner'];
-
-/** Domains of Google's service agents, which get their role when the service is enabled. */
-const AGENT_DOMAINS: Record<string, string> = {
-  cloudbuild: 'gcp-sa-cloudbuild',
-  cloudfunctions: 'gcf-admin-robot',
-  cloudscheduler: 'gcp-sa-cloudscheduler',
-  run: 'serverless-robot-prod',
-};
 
 const grantInProject = (projectId: string, member: string, role: string): string =>
   `gcloud projects add-iam-policy-binding ${projectId} --condition=None --member=${member} --role=${role}`;
@@ -104,16 +95,6 @@ export function listRoles(deployment: Deployment, ask: AskGoogle): Requirement[]
         return account === undefined ? [`no account ${email}`, enable] : findProblem(email, BUILDER_ROLES);
       },
     ],
-    ...Object.entries(AGENT_DOMAINS).map(([service, domain]): Requirement => [
-      `role of the agent of ${service}`,
-      async () => {
-        const project = await ask<{ projectNumber: string }>('cloudresourcemanager', path);
-        const email = `service-${project?.projectNumber ?? '<number>'}@${domain}.iam.gserviceaccount.com`;
-        const problem = await findProblem(email, [`roles/${service}.serviceAgent`]);
-        const create = `gcloud beta services identity create --service=${service}.googleapis.com --project ${projectId}`;
-        return problem && [problem[0], `${create} && ${problem[1]}`];
-      },
-    ]),
   ];
 }
 
