@@ -14,18 +14,9 @@ export interface FakeGoogleCloud {
   environment: Record<string, string>;
   /** Its requests in order: `CONNECT <host>`, and paths of the metadata server. */
   requests: string[];
-  /** Seconds that an access token is valid, and an outage in which requests for one get 503. */
-  token: { lifetimeSeconds: number; outage: TokenOutage | undefined };
+  /** Seconds that an access token is valid, and the number of requests for one that get 503 from now on. */
+  token: { lifetimeSeconds: number; refusals: number };
   close: () => Promise<void>;
-}
-
-/** An outage ends when its time has passed and its minimum number of requests has failed. */
-export interface TokenOutage {
-  /** By `performance.now()`. */
-  until: number;
-  minFailures: number;
-  /** Requests that got 503. */
-  failures: number;
 }
 
 /**
@@ -37,16 +28,16 @@ export async function startFakeGoogleCloud(firestorePort: number): Promise<FakeG
   const pem = readFileSync(CERTIFICATE);
   const secureContext = createSecureContext({ key: pem, cert: pem });
   const requests: string[] = [];
-  const token: FakeGoogleCloud['token'] = { lifetimeSeconds: 3600, outage: undefined };
+  const token: FakeGoogleCloud['token'] = { lifetimeSeconds: 3600, refusals: 0 };
   const sockets = new Set<Socket>();
 
   const server = createServer(({ url = '' }, response) => {
     requests.push(url);
     response.setHeader('Metadata-Flavor', 'Google');
     if (url.includes('/token')) {
-      const { lifetimeSeconds: expires_in, outage } = token;
-      if (outage !== undefined && (performance.now() < outage.until || outage.failures < outage.minFailures)) {
-        outage.failures += 1;
+      const { lifetimeSeconds: expires_in, refusals } = token;
+      if (refusals > 0) {
+        token.refusals -= 1;
         response.writeHead(503).end('unavailable');
       } else response.end(JSON.stringify({ access_token: 'a-token', expires_in, token_type: 'Bearer' }));
     } else if (url.includes('universe')) response.end('googleapis.com');

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
-import { runProgram, startProgram } from '../../../test/support/programs';
+import { runProgram } from '../../../test/support/programs';
 import { createLabelledBody, getRpc, holdUntilDeath, identifyCall, type Moment } from '../resilience/calls';
 import { checkInvariants } from '../resilience/invariants';
 import { monitorKeys } from '../resilience/monitor';
@@ -33,12 +32,11 @@ const COMMAND = 'functions/bin/price-lists.mjs';
 const PRODUCTS = 501;
 
 /** The points at which the process of an attempt is killed, and how each key is resolved. */
-const KILLED: readonly (Moment & { wayOut: 'sweep' | 'resume' | 'release' | 'hand back' | 'none' })[] = [
+const KILLED: readonly (Moment & { wayOut: 'sweep' | 'resume' | 'release' | 'none' })[] = [
   { label: 'claimed', name: 'claim', when: 'after', wayOut: 'sweep' },
   { label: 'half-written', name: 'price entries, batch 1', when: 'after', wayOut: 'resume' },
   { label: 'written', name: 'complete', when: 'before', wayOut: 'sweep' },
   { label: 'given-up', name: 'cost entries, batch 2', when: 'before', wayOut: 'release' },
-  { label: 'handed-back', name: 'claim', when: 'after', wayOut: 'hand back' },
   { label: 'unseen', name: 'complete', when: 'after', wayOut: 'none' },
 ];
 
@@ -87,7 +85,6 @@ class Handover {
     await this.#sweepStopped(heir);
     await this.#kill(victim);
     await this.#recoverKilled(elder, heir);
-    await this.#handBack(elder, heir);
     this.#endMonitor();
     await checkInvariants(this.#db, this.#bodies.map(parseSubmission));
     this.print('all records are valid, and each change of a key was legal');
@@ -164,25 +161,13 @@ class Handover {
     for (const { label, wayOut } of KILLED) {
       const decision = [label, '--yes', '--reason', 'rollout'];
       if (wayOut === 'resume' || wayOut === 'release') await this.#command(this.to, wayOut, ...decision);
-      if (wayOut === 'hand back') await this.#killResume(label);
     }
     await this.#sweep(this.to);
     for (const { label, wayOut } of KILLED) {
-      if (wayOut === 'hand back') continue;
       if (wayOut === 'release') await this.#claimAgain(label, elder, heir);
       else await this.#expectReplays(this.#bodyOf(label), [heir, elder]);
     }
     this.print('attempts that were killed are resumed, swept and released after their lease');
-  }
-
-  /** Lets the first version complete the attempt after both versions were killed while they worked on it. */
-  async #handBack(elder: DeployedFunction, heir: DeployedFunction): Promise<void> {
-    await this.#waitForLeases();
-    await this.#sweep(this.from);
-    for (const { label, wayOut } of KILLED) {
-      if (wayOut === 'hand back') await this.#expectReplays(this.#bodyOf(label), [heir, elder]);
-    }
-    this.print('an attempt during which both versions were killed is handed back and completed');
   }
 
   /** Claims a released key with another payload. Neither version accepts the first payload afterwards. */
@@ -194,20 +179,6 @@ class Handover {
     assert.equal(first.headers['idempotent-replayed'], undefined);
     await this.#expectReplays(another, [elder], first);
     for (const each of [elder, heir]) assert.equal((await send(each, given)).status, 409, `${label} was given up`);
-  }
-
-  /** Resumes a key with the other version's command, and kills the command halfway. */
-  async #killResume(label: string): Promise<void> {
-    const { promise: died, resolve } = Promise.withResolvers<undefined>();
-    const held = holdUntilDeath(this.firestore, { label, name: 'price entries, batch 2', when: 'before' }, died);
-    const args = [COMMAND, 'resume', label, '--yes', '--reason', 'rollout'];
-    const command = startProgram(process.execPath, args, { cwd: this.to.folder, env: this.#getVariables() });
-    const ended = once(command, 'exit');
-    await Promise.race([held.fired, ended.then(() => assert.fail(`the resume of ${label} was to be killed`))]);
-    command.kill('SIGKILL');
-    await ended;
-    resolve(undefined);
-    this.firestore.faults.clear();
   }
 
   /** Checks that each process replays the same bytes for a body, and rejects another payload. */

@@ -5,7 +5,8 @@ import { startFirestore, type EmbeddedFirestore } from '../../../packages/firest
 import { openRequest, sendRequest } from '../support/http';
 import { operations, type OperationName } from '../support/operations';
 import { readDeclaredIndexes } from '../support/declared-indexes';
-import { AFTER_NEXT_SWEEP, isEntryCommit, updateKey, writeMarket } from '../support/price-lists';
+import { isEntries } from '../support/commits';
+import { AFTER_NEXT_SWEEP, updateKey, writeMarket } from '../support/price-lists';
 import { createPriceListBody } from '../support/submissions';
 import { waitFor } from '../support/wait-for';
 import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from './deployed';
@@ -64,7 +65,7 @@ testInWorld(
     await writeMarket(world.db);
     const held = world.firestore.faults.inject({
       rpc: 'Commit',
-      match: isEntryCommit,
+      match: isEntries,
       action: { kind: 'delay', ms: 1_000 },
     });
     const response = send(deployed, 'addPriceLists', createPriceListBody(2));
@@ -96,7 +97,7 @@ testInWorld(
       rpc: 'Commit',
       nth: 3,
       times: Infinity,
-      match: isEntryCommit,
+      match: isEntries,
       action,
     });
     const response = send(deployed, 'addPriceLists', createPriceListBody(2_000));
@@ -127,7 +128,7 @@ testInWorld('a creation whose client has left fails too, and is logged', async (
   const deployed = await start(world, 'addPriceLists');
   await writeMarket(world.db);
   const action = { kind: 'hang' } as const;
-  const entries = world.firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, times: Infinity, action });
+  const entries = world.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action });
   const { request, response } = openRequest(deployed.port, { method: 'POST', headers: HEADERS });
   request.end(JSON.stringify(createPriceListBody(2)));
   await entries.fired;
@@ -146,7 +147,7 @@ async function failCreations(world: World, count: number): Promise<void> {
   const deployed = await start(world, 'addPriceLists');
   await writeMarket(world.db);
   const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
-  const rejected = world.firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, times: Infinity, action });
+  const rejected = world.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action });
   for (let i = 0; i < count; i += 1) {
     const body = createPriceListBody(2, { boq_list_id: `list-${i}` });
     expect((await send(deployed, 'addPriceLists', body)).status).toBe(500);
@@ -161,7 +162,7 @@ testInWorld('a sweep completes the attempts that it is resuming, and begins no o
   await failCreations(world, 5);
   const deployed = await start(world, 'sweepPriceLists');
   const action = { kind: 'delay', ms: 1_000 } as const;
-  const entries = world.firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, action });
+  const entries = world.firestore.faults.inject({ rpc: 'Commit', match: isEntries, action });
   const response = sendRequest(deployed.port, { method: 'POST', headers: {}, body: '' });
   await entries.fired;
   const exitCode = deployed.stop();
@@ -173,41 +174,3 @@ testInWorld('a sweep completes the attempts that it is resuming, and begins no o
     'requires_review',
   ]);
 });
-
-testInWorld('a sweep gives back an attempt that is not resumed after 5 s, and ends', async (world) => {
-  await failCreations(world, 1);
-  const deployed = await start(world, 'sweepPriceLists');
-  const action = { kind: 'hang' } as const;
-  const entries = world.firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, times: Infinity, action });
-  const response = sendRequest(deployed.port, { method: 'POST', headers: {}, body: '' });
-  await entries.fired;
-  const exitCode = deployed.stop();
-  expect((await response).status).toBe(200);
-  expect(await exitCode).toBe(0);
-  expect(logged(deployed, 'sweep_ended')).toMatchObject([{ interrupted: true, deferred: 1, resumed: 0 }]);
-  const [key] = (await world.db.collection('price_list_idempotency').get()).docs;
-  const given = { status: 'requires_review', failure_cause: 'stopped', automatic_resumes: 0, actions: [] };
-  expect(key?.data()).toMatchObject(given);
-});
-
-testInWorld(
-  'a request whose head is complete only after the signal gets its response, and no other connection is accepted',
-  async (world) => {
-    const deployed = await start(world, 'getTeams');
-    const held = world.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'delay', ms: 1_500 } });
-    const slow = send(deployed, 'getTeams');
-    await held.fired;
-    const socket = connect(deployed.port, '127.0.0.1');
-    await new Promise((resolve) =>
-      socket.write(`GET / HTTP/1.1\r\nHost: service\r\nx-api-key: ${API_KEY}\r\n`, resolve),
-    );
-    await send(deployed, 'getTeams');
-    const exitCode = deployed.stop();
-    await waitFor(() => logged(deployed, 'instance_stopping').length > 0);
-    await expect(send(deployed, 'getTeams')).rejects.toThrow('ECONNREFUSED');
-    socket.write('\r\n');
-    expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n(.*\r\n)?Connection: close\r\n/s);
-    expect(await slow).toMatchObject({ status: 200 });
-    expect(await exitCode).toBe(0);
-  },
-);

@@ -7,7 +7,8 @@ import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { TEST_PROJECT } from '../support/firestore';
-import { isEntryCommit, submitAndFail, updateKey, writeMarket } from '../support/price-lists';
+import { isEntries } from '../support/commits';
+import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
@@ -90,7 +91,7 @@ test('a sweep that the instance stops fails the attempt that it resumes', async 
   await failAttempt('a', CRASHED);
   const stop = new AbortController();
   jest.replaceProperty(shutdown, 'abortWrites', stop);
-  const held = service.firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, action: { kind: 'hang' } });
+  const held = service.firestore.faults.inject({ rpc: 'Commit', match: isEntries, action: { kind: 'hang' } });
   const swept = deliver() as Promise<unknown>;
   await held.fired;
   stop.abort(new StoppedError('the instance is stopping'));

@@ -1,7 +1,8 @@
 import { addPriceLists } from '../../src/add-price-lists';
 import { getTeams } from '../../src/get-teams';
 import { getTimeLimitMs } from '../../src/lib/time-limits';
-import { isEntryCommit, writeMarket } from '../support/price-lists';
+import { isEntries } from '../support/commits';
+import { writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
@@ -29,7 +30,7 @@ test('a creation that hangs requires review because of its time limit, and gets 
   await writeMarket(service.db);
   replaceTimeout(addPriceLists, true);
   const action = { kind: 'hang' } as const;
-  service.firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, times: Infinity, action });
+  service.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action });
   const { status } = await service.call('addPriceLists', { json: createPriceListBody(2) });
   const [key] = (await service.db.collection('price_list_idempotency').get()).docs;
   expect([status, key?.get('status'), key?.get('failure_cause')]).toEqual([500, 'requires_review', 'timeout']);

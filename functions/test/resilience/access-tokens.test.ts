@@ -6,10 +6,8 @@ import { sendRequest } from '../support/http';
 import { writeMarket } from '../support/price-lists';
 import { createPriceListBody } from '../support/submissions';
 
-/** The metadata server refuses access tokens for four seconds. The built package must retry on both of its channels. */
+/** The metadata server refuses access tokens for a while. The built package must retry on both of its channels. */
 
-/** Longer than one failed renewal, which takes Google's library about 2 s with its retries. */
-const OUTAGE_MS = 4_000;
 /** Number of requests that one renewal makes before it fails. */
 const REQUESTS_PER_RENEWAL = 4;
 
@@ -49,15 +47,13 @@ async function addPriceLists(boq_list_id: string): Promise<number> {
   return (await sendRequest(write.port, { method: 'POST', headers, body })).status;
 }
 
-test('a read and a creation return 200 when the metadata server refuses tokens for four seconds', async () => {
+test('a read and a creation return 200 when the metadata server refuses the renewal of a token on both channels', async () => {
   expect([await getMarkets(), await addPriceLists('boq-1')]).toEqual([200, 200]);
-  const outage = { until: Infinity, minFailures: 2 * REQUESTS_PER_RENEWAL + 2, failures: 0 };
   // The outage starts after the creation's first read.
   const begun = new Promise<void>((resolve) => {
     const stop = firestore.observe(({ rpc }) => {
       if (rpc !== 'BatchGetDocuments') return;
-      outage.until = performance.now() + OUTAGE_MS;
-      cloud.token.outage = outage;
+      cloud.token.refusals = 2 * REQUESTS_PER_RENEWAL + 2;
       stop();
       resolve();
     });
@@ -65,6 +61,5 @@ test('a read and a creation return 200 when the metadata server refuses tokens f
   const creation = addPriceLists('boq-2');
   await begun;
   expect(await Promise.all([getMarkets(), creation])).toEqual([200, 200]);
-  expect(outage.failures).toBeGreaterThan(2 * REQUESTS_PER_RENEWAL);
-  expect(performance.now()).toBeGreaterThan(outage.until);
+  expect(cloud.token.refusals).toBe(0);
 }, 300_000);

@@ -4,19 +4,9 @@ import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { createPriceListBody, type PriceListBody } from '../support/submissions';
 import type { CommitSizes } from './bundle';
 
-/** The calls to Firestore of one creation without faults, with two batches for each list, in a possible order. */
-export const CREATION_CALLS = [
-  'read the key and the market',
-  'claim',
-  'cost entries, batch 1',
-  'cost entries, batch 2',
-  'price entries, batch 1',
-  'price entries, batch 2',
-  'read the key',
-  'complete',
-] as const;
-
-export type CallName = (typeof CREATION_CALLS)[number];
+/** The calls to Firestore of one creation without faults, with two batches for each list. */
+export type CallName =
+  'read the key and the market' | 'claim' | `${'cost' | 'price'} entries, batch ${1 | 2}` | 'read the key' | 'complete';
 
 /** Returns the RPC of a call. */
 export const getRpc = (name: CallName): Rpc => (name.startsWith('read') ? 'BatchGetDocuments' : 'Commit');

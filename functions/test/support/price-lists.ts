@@ -2,6 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import { FieldValue, type DocumentData, type DocumentReference, type Firestore } from 'firebase-admin/firestore';
 import { requireKeyRecord } from '../../src/lib/schemas/key-record';
 import { getSweepDueAt } from '../../src/price-lists/sweep-schedule';
+import { isEntries } from './commits';
 import { readAllDocuments } from './firestore';
 import type { TestService } from './service';
 
@@ -57,10 +58,6 @@ export async function updateKey(key: DocumentReference, update: Record<string, u
   await key.update({ sweep_due_at: getSweepDueAt(record) ?? FieldValue.delete() });
 }
 
-/** Whether a commit writes entries of a list. */
-export const isEntryCommit = ({ request }: { request: { writes: readonly { name: string }[] } }): boolean =>
-  request.writes.some(({ name }) => name.includes('/products/'));
-
 const quiet = () => undefined;
 
 /** A log that drops the lines of a creation. */
@@ -84,7 +81,7 @@ export async function submitAndFail(
 ): Promise<void> {
   const fault = firestore.faults.inject({
     rpc: 'Commit',
-    match: isEntryCommit,
+    match: isEntries,
     nth: commits + 1,
     times: Number.MAX_SAFE_INTEGER,
     action: { kind: 'error', code: 'PERMISSION_DENIED' },
