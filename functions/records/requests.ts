@@ -1,11 +1,12 @@
 import { collections } from '../src/lib/firestore/collections';
 import type { Database } from '../src/lib/firestore/database';
+import { decodeDocument, type FieldFilter, type StoredFields } from '../src/lib/firestore/messages';
+import { decodeNumber } from '../src/lib/firestore/price-entries';
 import { retry } from '../src/lib/firestore/retry';
 import { toText } from '../src/lib/repositories/field-values';
 import { keyDocument } from '../src/lib/repositories/price-lists';
 import type { WorkContext } from '../src/lib/work-context';
-import { parseKeyRecord, type KeyRecord } from '../src/lib/schemas/key-record';
-import { readPages, type Fields, type StoredDocument } from './stored-records';
+import { KEY_STATUSES, type KeyRecord } from '../src/lib/schemas/key-record';
 
 /** Reads accepted requests with their outcome, newest first, for the report of the operator's command. */
 
@@ -30,73 +31,130 @@ export interface RequestRow {
   document_id: string;
 }
 
-const REQUESTS_PER_PAGE = 1_000;
+/** What a key record says about one of its attempts. */
+type Outcome = Pick<RequestRow, 'status' | 'failure_cause' | 'currency_stored'>;
 
-/** Number of key records that are read at once, because each may have up to 1 MiB. */
-const KEYS_PER_CALL = 100;
+type AcceptedRequest = Omit<RequestRow, keyof Outcome>;
+
+/** The earliest time, and the time before which all requests are; undefined for no limit. */
+interface TimeRange {
+  from: number | undefined;
+  to: number | undefined;
+}
 
 /**
  * Yields requests in parts, newest first. Each request costs two document reads.
  *
- * @param from the earliest time; undefined for no limit
- * @param to the time before which all requests are; undefined for no limit
+ * A claim gives its request record and its key record the same time. So one query for each collection,
+ * ordered by time, finds the two records of an attempt at about the same moment, and memory holds few of them.
  */
 export async function* readRequests(
   db: Database,
   context: WorkContext,
-  { from, to }: { from: number | undefined; to: number | undefined },
+  range: TimeRange,
 ): AsyncGenerator<RequestRow[]> {
-  const readPage = async (after: StoredDocument | undefined): Promise<StoredDocument[]> => {
-    let query = db.firestore.collection(collections.priceListRequests).orderBy('created_at', 'desc');
-    if (from !== undefined) query = query.where('created_at', '>=', from);
-    if (to !== undefined) query = query.where('created_at', '<', to);
-    query = query.orderBy('__name__', 'desc').limit(REQUESTS_PER_PAGE);
-    if (after !== undefined) query = query.startAfter(after[1]['created_at'], after[0]);
-    const documents: StoredDocument[] = [];
-    for await (const document of db.stream(query))
-      documents.push([document.id, document.data(), document.readTime.toMillis()]);
-    return documents;
-  };
-  const read = (after: StoredDocument | undefined) => retry(() => readPage(after), context, 'outage');
-  for await (const page of readPages(read, REQUESTS_PER_PAGE)) {
-    for (let start = 0; start < page.length; start += KEYS_PER_CALL) {
-      const some = page.slice(start, start + KEYS_PER_CALL);
-      const keys = await retry(() => readKeyRecords(db, some), context, 'outage');
-      yield some.map(([id, request], i) => toRow(id, request, keys[i]));
-    }
+  const outcomes = new OutcomeReader(db, context, range);
+  const query = { ...createQuery(collections.priceListRequests, 'created_at', range), fields: REQUEST_FIELDS };
+  for await (const requests of db.streamQuery(query, decodeRequest)) {
+    const rows: RequestRow[] = [];
+    for (const [, request] of requests) rows.push({ ...request, ...(await outcomes.read(request)) });
+    yield rows;
   }
 }
 
-/** Reads the key records of requests. @returns undefined for a record that does not exist or parse */
-async function readKeyRecords(db: Database, requests: readonly StoredDocument[]) {
-  const keys = await db.getAll(
-    ...requests.map(([, request]) => keyDocument(db, getInfo(request, 'boq_list_id') ?? '')),
-  );
-  return keys.map((key) => (key.exists ? parseKeyRecord(key.data() ?? {}) : undefined));
-}
+const createQuery = (collection: string, time: string, { from, to }: TimeRange) => {
+  const where: FieldFilter[] = [];
+  if (from !== undefined) where.push([time, '>=', from]);
+  if (to !== undefined) where.push([time, '<', to]);
+  return { collection, where, orderBy: [time], direction: 'DESCENDING' as const };
+};
 
-function toRow(document_id: string, request: Fields, key: KeyRecord | undefined): RequestRow {
-  const current = key?.document_id === document_id ? key : undefined;
-  const released = key?.history.find((attempt) => attempt.document_id === document_id);
-  const attempt = current ?? released;
-  return {
-    created_at: Number(request['created_at']),
-    boq_list_id: getInfo(request, 'boq_list_id'),
-    name: getInfo(request, 'name'),
-    month: getInfo(request, 'date'),
-    market_id: toText(request['market_id']),
-    sender: toText(request['key_id']),
-    currency_sent: getInfo(request, 'currency_iso'),
-    currency_stored: attempt?.lists?.currency ?? null,
-    products: typeof request['products_count'] === 'number' ? request['products_count'] : null,
-    status: current?.status ?? (released === undefined ? null : 'released'),
-    failure_cause: current?.status === 'requires_review' ? current.failure_cause : null,
-    expected_forward_cost_id: toText(request['expected_forward_cost_id']),
-    price_list_id: toText(request['price_list_id']),
-    document_id,
+const REQUEST_FIELDS = [
+  'info',
+  'market_id',
+  'key_id',
+  'products_count',
+  'expected_forward_cost_id',
+  'price_list_id',
+] as const;
+
+function decodeRequest(response: Buffer): [id: string, AcceptedRequest] | undefined {
+  const document = decodeDocument(response);
+  if (document === undefined) return undefined;
+  const { id, fields } = document;
+  const info = toFields(fields['info']);
+  const request: AcceptedRequest = {
+    created_at: decodeNumber(response, 'created_at')?.[1] ?? 0,
+    boq_list_id: toText(info['boq_list_id']),
+    name: toText(info['name']),
+    month: toText(info['date']),
+    market_id: toText(fields['market_id']),
+    sender: toText(fields['key_id']),
+    currency_sent: toText(info['currency_iso']),
+    products: decodeNumber(response, 'products_count')?.[1] ?? null,
+    expected_forward_cost_id: toText(fields['expected_forward_cost_id']),
+    price_list_id: toText(fields['price_list_id']),
+    document_id: id,
   };
+  return [id, request];
 }
 
-function getInfo({ info }: Fields, name: string): string | null {
-  return typeof info === 'object' && info !== null ? toText((info as Fields)[name]) : null;
+const KEY_FIELDS = ['status', 'failure_cause', 'document_id', 'lists.currency', 'history'];
+
+/** Reads the outcomes of requests that come newest first. */
+class OutcomeReader {
+  readonly #keys: AsyncIterator<[id: string, { claimedAt: number; key: StoredFields }][], unknown>;
+  /** By the ids of request records. A key that was claimed several times has several. */
+  readonly #outcomes = new Map<unknown, Outcome>();
+  /** When the last key that was read was claimed. */
+  #claimedAt = Infinity;
+
+  constructor(
+    private readonly db: Database,
+    private readonly context: WorkContext,
+    range: TimeRange,
+  ) {
+    const query = { ...createQuery(collections.priceListIdempotency, 'claimed_at', range), fields: KEY_FIELDS };
+    this.#keys = db.streamQuery(query, (response) => {
+      const document = decodeDocument(response);
+      const [, claimedAt = 0] = decodeNumber(response, 'claimed_at') ?? [];
+      return document && [document.id, { claimedAt, key: document.fields }];
+    });
+  }
+
+  async read({ document_id, created_at, boq_list_id }: AcceptedRequest): Promise<Outcome> {
+    while (this.#claimedAt >= created_at) {
+      const next = await this.#keys.next();
+      if (next.done === true) break;
+      for (const [, { claimedAt, key }] of next.value) {
+        for (const [id, outcome] of getOutcomes(key)) this.#outcomes.set(id, outcome);
+        this.#claimedAt = claimedAt;
+      }
+    }
+    const outcome = this.#outcomes.get(document_id) ?? (await this.#readOutcome(document_id, boq_list_id));
+    this.#outcomes.delete(document_id);
+    return outcome;
+  }
+
+  /** Reads the key of an attempt that was released, and whose key was claimed again after the time range. */
+  async #readOutcome(document_id: string, boq_list_id: string | null): Promise<Outcome> {
+    const read = () => this.db.getAll(keyDocument(this.db, boq_list_id ?? ''));
+    const [key] = await retry(read, this.context, 'outage');
+    const unknown = { status: null, failure_cause: null, currency_stored: null };
+    return getOutcomes(key.data() ?? {}).get(document_id) ?? unknown;
+  }
 }
+
+/** Returns what a key record says about its current attempt and the released ones, by the ids of their request records. */
+function getOutcomes(key: StoredFields): Map<unknown, Outcome> {
+  const status = KEY_STATUSES.find((each) => each === key['status']) ?? null;
+  const failure_cause = status === 'requires_review' ? toText(key['failure_cause']) : null;
+  const released = { status: 'released', failure_cause: null } as const;
+  const history = Array.isArray(key['history']) ? (key['history'] as unknown[]).map(toFields) : [];
+  const toEntry = (attempt: StoredFields, outcome: Omit<Outcome, 'currency_stored'>) =>
+    [attempt['document_id'], { ...outcome, currency_stored: toText(toFields(attempt['lists'])['currency']) }] as const;
+  return new Map([toEntry(key, { status, failure_cause }), ...history.map((attempt) => toEntry(attempt, released))]);
+}
+
+const toFields = (value: unknown): StoredFields =>
+  typeof value === 'object' && value !== null ? (value as StoredFields) : {};

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { formatCsv } from '../../cli/csv';
 import { addPriceLists } from '../../src/add-price-lists';
+import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { submitAndFail, writeMarket, type AddPriceListsBody } from '../support/price-lists';
 import { useTestService } from '../support/service';
@@ -57,6 +58,16 @@ test('report has one row for each request, newest first, also for a released att
       document_id: created.document_id,
     },
   ]);
+});
+
+test('report knows that an attempt was released, although its key was claimed again after the time range', async () => {
+  await submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id: 'a' }));
+  await run('release', 'a', '--reason', 'x', '--yes');
+  await submit('a', { name: 'again' });
+  await service.db.doc(`price_list_idempotency/${keyDocumentId('a')}`).update({ claimed_at: 4_000_000_000_000 });
+  expect(parseLines((await run('report', '--json', '--to', '2096-01-01')).out)).toContainEqual(
+    expect.objectContaining({ name: 'June', status: 'released', currency_stored: 'EGP' }),
+  );
 });
 
 test('report selects by market, sender, status and time', async () => {

@@ -10,8 +10,10 @@ export interface QuerySpec {
   collection: string;
   /** Conditions, all of which a document must meet. */
   where?: readonly FieldFilter[];
-  /** Top-level fields to order by, ascending, before the document id. Documents without them are left out. */
+  /** Top-level fields to order by, before the document id. Documents without them are left out. */
   orderBy?: readonly string[];
+  /** The order of these fields and of the document id. Default `ASCENDING`. */
+  direction?: keyof typeof Direction;
   /** Paths of the fields to read. */
   fields: readonly string[];
 }
@@ -38,7 +40,7 @@ const FILTER_OPERATORS = {
  */
 export function encodeRunQueryRequest(
   parent: string,
-  { collection, where = [], orderBy = [], fields }: QuerySpec,
+  { collection, where = [], orderBy = [], direction = 'ASCENDING', fields }: QuerySpec,
   last?: Buffer,
 ): Buffer {
   const position = last === undefined ? null : decodePosition(last, orderBy);
@@ -49,7 +51,7 @@ export function encodeRunQueryRequest(
       select: { fields: [...fields, ...orderBy].map(toField) },
       from: [{ collectionId: collection }],
       where: where.length === 0 ? null : toAndFilter(where),
-      orderBy: [...orderBy, '__name__'].map((path) => ({ field: toField(path), direction: Direction.ASCENDING })),
+      orderBy: [...orderBy, '__name__'].map((path) => ({ field: toField(path), direction: Direction[direction] })),
       startAt: position && { values: position.values },
     },
     readTime: position?.readTime ?? null,

@@ -57,17 +57,16 @@ function countWriteResults(response: Buffer): number | undefined {
 }
 
 /**
- * Decodes the entry in a response to a query.
+ * Decodes one number of the document in a response to a query, such as the price of an entry.
  *
- * @param field name of the field that holds the price
- * @returns the product id and the stored price, which is undefined if it is missing or not a number;
+ * @returns the document id and the number, which is undefined if it is missing or not a number;
  * undefined for a response without a document
  */
-export function decodePriceEntry(response: Buffer, field: string): [id: string, price: number | undefined] | undefined {
+export function decodeNumber(response: Buffer, field: string): [id: string, number: number | undefined] | undefined {
   const { document } = Entry.RunQueryResponse.decode(response);
   if (!document) return undefined;
   const { doubleValue, integerValue } = document.fields?.[field] ?? {};
   // protobufjs decodes a 64-bit integer as a Long if that package is installed.
-  const price = doubleValue ?? (typeof integerValue === 'object' ? integerValue?.toNumber() : integerValue);
-  return [toDocumentId(document.name), price];
+  const number = doubleValue ?? (typeof integerValue === 'object' ? integerValue?.toNumber() : integerValue);
+  return [toDocumentId(document.name), number];
 }

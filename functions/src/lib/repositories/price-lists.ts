@@ -20,7 +20,7 @@ import {
 import type { ListDocument, PriceListDocument } from '../schemas/responses';
 import { collections, fields, subcollections } from '../firestore/collections';
 import { DELETED, type Database, type CommitWrites } from '../firestore/database';
-import { decodePriceEntry } from '../firestore/price-entries';
+import { decodeNumber } from '../firestore/price-entries';
 import { toMarket } from './organisation';
 
 /**
@@ -247,7 +247,7 @@ export async function* streamStoredEntries(
 ): AsyncGenerator<[id: string, price: number | undefined]> {
   const field = fields.entry[kind];
   const query = { parent: listDocument(db, kind, lists).path, collection: subcollections.products, fields: [field] };
-  for await (const entries of db.streamQuery(query, (response) => decodePriceEntry(response, field))) yield* entries;
+  for await (const entries of db.streamQuery(query, (response) => decodeNumber(response, field))) yield* entries;
 }
 
 function toKeyMetadata(document: DocumentSnapshot): KeyMetadata {

@@ -117,7 +117,8 @@ export namespace Request {
 
         enum Direction {
             DIRECTION_UNSPECIFIED = 0,
-            ASCENDING = 1
+            ASCENDING = 1,
+            DESCENDING = 2
         }
 
         interface IFieldReference {

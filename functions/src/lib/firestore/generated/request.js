@@ -256,6 +256,7 @@ $root.Request = (function() {
             var valuesById = {}, values = Object.create(valuesById);
             values[valuesById[0] = "DIRECTION_UNSPECIFIED"] = 0;
             values[valuesById[1] = "ASCENDING"] = 1;
+            values[valuesById[2] = "DESCENDING"] = 2;
             return values;
         })();
 

@@ -2,7 +2,7 @@ import { status } from '@grpc/grpc-js';
 import fc from 'fast-check';
 import { Firestore } from 'firebase-admin/firestore';
 import { getConnection } from '../../../../src/lib/firestore/connection';
-import { commitPriceEntries, decodePriceEntry } from '../../../../src/lib/firestore/price-entries';
+import { commitPriceEntries, decodeNumber } from '../../../../src/lib/firestore/price-entries';
 import { streamDocuments } from '../../../../src/lib/firestore/query';
 import { createWorkContext } from '../../../../src/lib/work-context';
 import { startFirestore, type EmbeddedFirestore } from '../../../../../packages/firestore-local/src';
@@ -60,7 +60,7 @@ async function streamPrices(): Promise<[id: string, price: number | undefined][]
   const context = createWorkContext(new AbortController().signal);
   const query = { parent: 'price_lists/list-1', collection: 'products', fields: ['price'] };
   const prices: [string, number | undefined][] = [];
-  for await (const batch of streamDocuments(context, query, (response) => decodePriceEntry(response, 'price')))
+  for await (const batch of streamDocuments(context, query, (response) => decodeNumber(response, 'price')))
     prices.push(...batch);
   return prices;
 }
