@@ -43,12 +43,9 @@ const rooms = Object.entries(ROOMS).map(([room, allowed]) => ({
 /** Where a package is found, or its bare name where it cannot be resolved. */
 const packages = (...names) => `(^|node_modules/)(${names.join('|')})(/|$)`;
 
-/** As Node resolves: by the `exports` of a package. */
-const enhancedResolveOptions = { exportsFields: ['exports'], conditionNames: ['node', 'require', 'default'] };
-
 const FIRESTORE_PACKAGES = packages('firebase-admin', '@google-cloud/firestore', '@grpc/grpc-js', 'protobufjs');
 
-exports.imports = {
+module.exports = {
   forbidden: [
     {
       name: 'no-circle',
@@ -166,28 +163,10 @@ exports.imports = {
       to: { path: '^bench/' },
     },
   ],
-  options: { tsPreCompilationDeps: true, doNotFollow: { path: 'node_modules' }, enhancedResolveOptions },
-};
-
-/** Functions that parse a body or stored records with a zod schema. */
-const FUNCTIONS_WITH_ZOD = 'add-price-lists|sweep-price-lists|get-orders-by-team|supply-orders-invoices';
-
-/** What the functions of GET operations may not load, since it costs more of a cold start than all else. Types and dynamic imports load nothing. */
-exports.coldStart = {
-  forbidden: [
-    {
-      name: 'cold-start',
-      comment:
-        'An operation loads neither zod nor the Firestore SDK, unless FUNCTIONS_WITH_ZOD in .dependency-cruiser.cjs names it.',
-      severity: 'error',
-      from: { path: `${SRC}[^/]+\\.ts$`, pathNot: `${SRC}(index|${FUNCTIONS_WITH_ZOD})\\.ts$` },
-      to: { path: packages('zod', 'firebase-admin', '@google-cloud/firestore'), reachable: true },
-    },
-  ],
   options: {
-    tsPreCompilationDeps: false,
+    tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
-    exclude: { dynamic: true },
-    enhancedResolveOptions,
+    // As Node resolves: by the `exports` of a package.
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['node', 'require', 'default'] },
   },
 };

@@ -9,9 +9,14 @@ const CACHE = 'node_modules/.cache';
 
 const CACHED = '--cache --cache-strategy content';
 
+/** The folders whose imports .dependency-cruiser.cjs judges. */
+const FOLDERS =
+  'functions/src functions/audit functions/cli functions/records functions/test local packages bench test';
+
 const checks = {
   eslint: `node_modules/eslint/bin/eslint.js . ${CACHED} --cache-location ${CACHE}/eslint/`,
   tsc: `node_modules/typescript/bin/tsc --noEmit --incremental --tsBuildInfoFile ${CACHE}/tsc.json`,
+  imports: `node_modules/dependency-cruiser/bin/dependency-cruise.mjs ${FOLDERS}`,
   generated: '--import tsx scripts/generate.mjs --check',
   prettier: `node_modules/prettier/bin/prettier.cjs --check . ${CACHED} --log-level warn`,
 };

@@ -11,7 +11,6 @@ Writes every file that is generated from the code, and prints the names of those
 const GENERATORS = [
   async () => (await import('./openapi/generate')).generateDescription(),
   async () => (await import('./openapi/lists')).generateLists(),
-  async () => (await import('./layers.mjs')).generateLayers(),
   async () => (await import('./messages.mjs')).generateMessages(),
 ];
 

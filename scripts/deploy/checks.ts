@@ -1,7 +1,7 @@
 import { REGION } from '../../functions/src/lib/region';
 import { checkKeyLines, checkPlainKeys } from './api-keys';
-import { checkMinimum, checkNames, checkTraffic, createFind } from './deployed-functions';
-import { getDatabaseId, getEmail, listEmails, type Deployment } from './deployment';
+import { checkMinimum, checkNames, checkTraffic } from './deployed-functions';
+import { getDatabaseId, listEmails, type Deployment } from './deployment';
 import { findFederationProblem } from './federation';
 import { listFirestoreSettings, listRules } from './firestore';
 import { UnreachableError, type AskGoogle } from './google-api';
@@ -22,14 +22,7 @@ const SERVICES =
 
 /** Checks every requirement. Nothing is changed. */
 export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Finding[]> {
-  const { projectId, manifest, parameters, keepRules, rules } = deployment;
-  const functions = Object.entries(manifest.endpoints).map(([id, endpoint]) => ({
-    id,
-    email: getEmail(endpoint, projectId),
-    isOperation: endpoint.httpsTrigger !== undefined,
-  }));
-  const reader = { projectId, region: REGION, functions, ask };
-  const functionsContext = { ...reader, find: createFind(reader) };
+  const { projectId, parameters, keepRules, rules } = deployment;
   const requirements = [
     ...listParameters(deployment),
     ...listResources(deployment, ask),
@@ -38,12 +31,12 @@ export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Findi
     ...listRoles(deployment, ask),
     ...listFirestoreSettings(deployment, ask),
     ...(keepRules ? [] : [listRules({ projectId, databaseId: getDatabaseId(deployment), rules }, ask)]),
-    checkNames(functionsContext),
+    checkNames(deployment, ask),
     ...listDeployerPermissions(deployment, ask),
   ];
   const warnings = [
-    checkMinimum(functionsContext, Number(parameters?.['MIN_INSTANCES'] ?? 0)),
-    checkTraffic(functionsContext),
+    checkMinimum(deployment, ask),
+    checkTraffic(deployment, ask),
     ...listBroadRoles(deployment, ask),
     checkPlainKeys(projectId, ask),
     checkPause(parameters),

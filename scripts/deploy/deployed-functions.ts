@@ -1,3 +1,5 @@
+import { REGION } from '../../functions/src/lib/region';
+import { getEmail, type Deployment } from './deployment';
 import { listAll, type Requirement } from './requirement';
 import type { AskGoogle } from './google-api';
 
@@ -17,57 +19,38 @@ interface RunService {
   traffic?: { type: string; revision?: string; percent?: number }[];
 }
 
-/** A function of this service, as it will be deployed. */
-export interface WantedFunction {
-  id: string;
-  /** The account that it runs as. */
-  email: string;
-  isOperation: boolean;
-}
-
-export interface FunctionsContext {
-  projectId: string;
-  region: string;
-  functions: WantedFunction[];
-  ask: AskGoogle;
-  find: Find;
-}
-
-type Find = (wanted: WantedFunction) => Promise<DeployedFunction | undefined>;
-
-/** Returns a function that finds a deployed function. Its first call reads all of them. */
-export function createFind({ projectId, region, ask }: Omit<FunctionsContext, 'find'>): Find {
-  const path = `v2/projects/${projectId}/locations/${region}/functions?pageSize=1000`;
-  let reading: Promise<DeployedFunction[]> | undefined;
-  return async ({ id }) => {
-    reading ??= listAll<DeployedFunction>(ask, 'cloudfunctions', path, 'functions');
-    return (await reading).find(({ name }) => name.endsWith(`/${id}`));
-  };
+/** Reads what is deployed under the names of our functions. */
+async function readDeployed({ projectId, manifest }: Deployment, ask: AskGoogle) {
+  const path = `v2/projects/${projectId}/locations/${REGION}/functions?pageSize=1000`;
+  const found = await listAll<DeployedFunction>(ask, 'cloudfunctions', path, 'functions');
+  return Object.entries(manifest.endpoints).map(([id, endpoint]) => {
+    const { serviceConfig } = found.find(({ name }) => name.endsWith(`/${id}`)) ?? {};
+    const account = serviceConfig?.serviceAccountEmail;
+    const isForeign = account !== undefined && account !== getEmail(endpoint, projectId);
+    return { id, isOperation: endpoint.httpsTrigger !== undefined, isForeign, ...serviceConfig };
+  });
 }
 
 /** Finds other systems' functions with names of ours, which a deployment would overwrite. */
-export const checkNames = ({ functions, find }: FunctionsContext): Requirement => [
+export const checkNames = (deployment: Deployment, ask: AskGoogle): Requirement => [
   'names of the functions',
   async () => {
-    const foreign: string[] = [];
-    for (const each of functions) {
-      const account = (await find(each))?.serviceConfig?.serviceAccountEmail;
-      if (account !== undefined && account !== each.email) foreign.push(`${each.id} runs as ${account}`);
-    }
+    const foreign = (await readDeployed(deployment, ask)).filter(({ isForeign }) => isForeign);
+    const detail = foreign.map(({ id, serviceAccountEmail }) => `${id} runs as ${serviceAccountEmail}`).join(', ');
     const fix = 'deploy to another project, or have the owner rename the function: a deployment overwrites it';
-    return foreign.length === 0 ? undefined : [foreign.join(', '), fix];
+    return foreign.length === 0 ? undefined : [detail, fix];
   },
 ];
 
 /** Warns of a higher minimum. firebase-tools asks before it raises the bill, and stops without a terminal (promptForMinInstances). */
-export const checkMinimum = ({ functions, find }: FunctionsContext, wantedMinimum: number): Requirement => [
+export const checkMinimum = (deployment: Deployment, ask: AskGoogle): Requirement => [
   'minimum of instances',
   async () => {
-    const operations = functions.filter(({ isOperation }) => isOperation);
-    const found = await Promise.all(wantedMinimum === 0 ? [] : operations.map(find));
-    const rises = found.some((each) => (each?.serviceConfig?.minInstanceCount ?? 0) < wantedMinimum);
+    const wanted = Number(deployment.parameters?.['MIN_INSTANCES'] ?? 0);
+    const operations = (await readDeployed(deployment, ask)).filter(({ isOperation }) => isOperation);
+    const rises = operations.some(({ minInstanceCount = 0 }) => minInstanceCount < wanted);
     const fix = 'without a terminal deploy the functions once with --force; in the workflow tick "Raise MIN_INSTANCES"';
-    return rises ? [`rises to ${wantedMinimum}`, fix] : undefined;
+    return rises ? [`rises to ${wanted}`, fix] : undefined;
   },
 ];
 
@@ -75,33 +58,21 @@ export const checkMinimum = ({ functions, find }: FunctionsContext, wantedMinimu
  * Warns of traffic that a rollback has bound to a revision: Cloud Run sends none to a new revision, and firebase-tools never
  * changes that. A deployment may be what corrects the fault that was rolled back, so this is not a requirement.
  */
-export const checkTraffic = (context: FunctionsContext): Requirement => [
+export const checkTraffic = (deployment: Deployment, ask: AskGoogle): Requirement => [
   'traffic',
   async () => {
-    const bound = await listBound(context);
-    if (bound.length === 0) return undefined;
-    const { projectId, region } = context;
-    const services = [...new Set(bound.map(({ service }) => service))].join(' ');
-    const revisions = bound.map(({ revision }) => revision).join(', ');
-    const detail = `${revisions}: the next deployment receives no traffic, and functions:secrets:prune may destroy the API keys that this needs`;
-    const toLatest = `gcloud run services update-traffic $service --to-latest --region ${region} --project ${projectId}`;
-    return [detail, `for service in ${services}; do ${toLatest}; done`];
-  },
-];
-
-/** Lists the revisions of this service's functions that traffic is bound to. */
-async function listBound({ functions, ask, find }: FunctionsContext) {
-  const found = await Promise.all(
-    functions.map(async (each) => {
-      const { service, serviceAccountEmail } = (await find(each))?.serviceConfig ?? {};
-      if (service === undefined || serviceAccountEmail !== each.email) return [];
+    const services: string[] = [];
+    const revisions: string[] = [];
+    for (const { service, isForeign } of await readDeployed(deployment, ask)) {
+      if (service === undefined || isForeign) continue;
       const { traffic = [] } = (await ask<RunService>('run', `v2/${service}`)) ?? {};
       const bound = traffic.filter(({ type, percent = 0 }) => type.endsWith('_REVISION') && percent > 0);
-      return bound.map(({ revision = '' }) => ({
-        service: service.split('/').at(-1),
-        revision: revision.split('/').at(-1),
-      }));
-    }),
-  );
-  return found.flat();
-}
+      revisions.push(...bound.map(({ revision = '' }) => revision.split('/').at(-1) ?? ''));
+      if (bound.length > 0) services.push(service.split('/').at(-1) ?? '');
+    }
+    if (services.length === 0) return undefined;
+    const detail = `${revisions.join(', ')}: the next deployment receives no traffic, and functions:secrets:prune may destroy the API keys that this needs`;
+    const toLatest = `gcloud run services update-traffic $service --to-latest --region ${REGION} --project ${deployment.projectId}`;
+    return [detail, `for service in ${services.join(' ')}; do ${toLatest}; done`];
+  },
+];
