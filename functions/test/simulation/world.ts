@@ -346,7 +346,7 @@ export class Simulator {
       },
       streamQuery: (query, decode) => {
         const run: RunQuery = (_, ...request) => this.#stream((read) => gate('query', 'stream', read), ...request);
-        return this.#noteOrder(getProcess(), streamDocuments(getProcess().context, query, decode, run));
+        return streamDocuments(getProcess().context, query, decode, run);
       },
       count: (query) => gate('read', 'count', () => real.count(query)),
       commit: (addWrites) =>
@@ -357,15 +357,6 @@ export class Simulator {
         return gate('commit', `${batch.field} of entries`, () => real.commitPriceEntries(batch));
       },
     };
-  }
-
-  /** Notes a batch whose ids come in another order than a submission has. */
-  async *#noteOrder<T>(process: Process, batches: AsyncIterable<[id: string, T][]>) {
-    for await (const batch of batches) {
-      const ids = batch.map(([id]) => id);
-      if (String(ids) !== String(ids.toSorted())) this.note(process, 'stream: unordered ids');
-      yield batch;
-    }
   }
 
   /** Runs a query at its gate. If it fails after it took effect, it first delivers a part of its result. */
