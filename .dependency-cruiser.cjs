@@ -150,10 +150,10 @@ module.exports = {
     },
     {
       name: 'packages-by-their-public-api',
-      comment: 'Code outside a package imports only its src/index.ts, src/internal.ts or manifest.',
+      comment: 'Code outside a package imports only its src/index.ts or manifest.',
       severity: 'error',
       from: { pathNot: '^packages/' },
-      to: { path: '^packages/', pathNot: '^packages/[^/]+/(src/(index|internal)\\.ts|package\\.json)$' },
+      to: { path: '^packages/', pathNot: '^packages/[^/]+/(src/index\\.ts|package\\.json)$' },
     },
     ...rooms,
     {

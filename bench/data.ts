@@ -1,4 +1,4 @@
-import type { PlainDocument } from '../packages/firestore-local/src/internal';
+import type { PlainDocument } from '../packages/firestore-local/src';
 
 /** The records and request bodies of the benchmark. */
 

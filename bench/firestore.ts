@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { IndexDefinitions } from '../packages/firestore-local/src';
 import { PROJECT } from '../functions/test/deployment/deployed';
-import { startFirestore } from '../packages/firestore-local/src/internal';
+import { startFirestore, type IndexDefinitions } from '../packages/firestore-local/src';
 import { createRecords } from './data';
 
 /*

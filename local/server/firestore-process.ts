@@ -1,4 +1,4 @@
-import { startFirestore, type InternalFirestore } from '../../packages/firestore-local/src/internal';
+import { startFirestore, type EmbeddedFirestore } from '../../packages/firestore-local/src';
 import { createSampleRecords, SAMPLE_SEED } from '../sample';
 import type { FirestoreCommand, FirestoreReport } from './running-firestore';
 
@@ -17,7 +17,7 @@ async function stop(): Promise<void> {
   process.exit();
 }
 
-let firestore: InternalFirestore | undefined;
+let firestore: EmbeddedFirestore | undefined;
 // A terminal sends Ctrl-C and its hang-up to all its processes. This process ignores them and waits for its parent.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 process.once('disconnect', () => void stop());

@@ -1,4 +1,4 @@
-import { RpcError } from '../../../packages/firestore-local/src/internal';
+import { RpcError } from '../../../packages/firestore-local/src';
 import * as connection from '../../cli/connection';
 import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';

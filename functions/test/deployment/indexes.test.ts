@@ -1,6 +1,5 @@
 import { addPriceLists } from '../../src/add-price-lists';
-import { Indexes } from '../../../packages/firestore-local/src/internal';
-import type { IndexDefinitions, MapValue, Value } from '../../../packages/firestore-local/src';
+import { Indexes, type IndexDefinitions, type MapValue, type Value } from '../../../packages/firestore-local/src';
 import { readDeclaredIndexes } from '../support/declared-indexes';
 import { readAllDocuments } from '../support/firestore';
 import { writeMarket } from '../support/price-lists';

@@ -1,6 +1,5 @@
 import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore, type EndedCall } from '../../../packages/firestore-local/src';
-import type { FirestoreFront } from '../../../packages/firestore-local/src/internal';
+import { startFirestore, type EndedCall, type FirestoreFront } from '../../../packages/firestore-local/src';
 import { configureClient, createDatabase, type Database } from '../../src/lib/firestore/database';
 import { createWorkContext, type WorkContext } from '../../src/lib/work-context';
 import { ManualClock } from './clock';

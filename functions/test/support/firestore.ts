@@ -1,10 +1,12 @@
 import type { Firestore, QueryDocumentSnapshot } from 'firebase-admin/firestore';
-import { startFirestore, type EndedCall, type IndexDefinitions } from '../../../packages/firestore-local/src';
 import {
   clearEmulator,
+  startFirestore,
   startFirestoreFront,
+  type EndedCall,
   type FirestoreFront,
-} from '../../../packages/firestore-local/src/internal';
+  type IndexDefinitions,
+} from '../../../packages/firestore-local/src';
 import { queryAllDocuments } from './sdk-internals';
 
 /** The `host:port` of another Firestore for the tests, such as Google's emulator (docs/testing.md). */

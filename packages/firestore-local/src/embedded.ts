@@ -3,15 +3,14 @@ import { observeCalls } from './protocol/calls';
 import { decodeFields } from './protocol/codec';
 import type { DocumentChange, StoredDoc } from './storage/collections';
 import { encodeResponse } from './protocol/decode-request';
-import type { EndedCall, Fault, Faults } from './protocol/faults';
+import type { EndedCall, Faults } from './protocol/faults';
 import { Indexes, type IndexDefinitions } from './engine/indexes';
-import type { Rpc, Write } from './protocol/requests';
-import type { SendMessage } from './engine/reads';
+import type { Requests, Rpc, Write } from './protocol/requests';
 import { Service } from './engine/service';
 import { Store } from './storage/store';
 import { Transactions } from './engine/transactions';
 import { toFields, type MapValue } from './protocol/values';
-import { startGrpcServer, type CallHandler, type GrpcServer } from './protocol/grpc-server';
+import { startGrpcServer, type GrpcServer } from './protocol/grpc-server';
 
 /** The value of `dataDir` that keeps documents in memory. */
 const IN_MEMORY = ':memory:';
@@ -28,8 +27,6 @@ export interface FirestoreOptions {
   readonly indexes?: IndexDefinitions;
   /** The clock of update times, read times and server timestamps, in milliseconds since 1970. */
   readonly clock?: () => number;
-  /** Faults that apply from the first call. A test can inject more later. */
-  readonly faults?: readonly Fault[];
 }
 
 /** A running Firestore, for clients with `FIRESTORE_EMULATOR_HOST=<address>`. */
@@ -49,22 +46,16 @@ export interface EmbeddedFirestore {
   observeCommits(listener: (changes: readonly CommittedChange[]) => void): () => void;
   /** How many calls of each operation have arrived. */
   counts(): Record<Rpc, number>;
-  /** Deletes all data of all databases, rolls back every open transaction, and lets times begin again at the clock. */
-  clear(): void;
-  /** Stops the server, closes the connections and the data folder. */
-  close(): Promise<void>;
-}
-
-/** The parts that only this repository uses: sample data, and clients in the process of their server. */
-export interface InternalFirestore extends EmbeddedFirestore {
-  /** Handles a call of a client in this process, which needs no connection. */
-  readonly handle: CallHandler;
   /**
    * Adds documents to a project that has none, in one commit, without a client.
    *
    * @returns the number of documents that it added, 0 if the project had a document
    */
   addIfEmpty(project: string, documents: readonly PlainDocument[]): Promise<number>;
+  /** Deletes all data of all databases, rolls back every open transaction, and lets times begin again at the clock. */
+  clear(): void;
+  /** Stops the server, closes the connections and the data folder. */
+  close(): Promise<void>;
 }
 
 /** The change of one document by a commit. The fields are decoded on access. */
@@ -89,17 +80,16 @@ export interface PlainDocument {
  *
  * @throws Error with a message for the user: on the port, the data folder or the indexes
  */
-export async function startFirestore(options: FirestoreOptions = {}): Promise<InternalFirestore> {
+export async function startFirestore(options: FirestoreOptions = {}): Promise<EmbeddedFirestore> {
   const { host = '127.0.0.1', port = 0, dataDir = IN_MEMORY, clock = Date.now } = options;
   const storage = dataDir === IN_MEMORY ? undefined : SqliteStorage.open(dataDir);
   const store = new Store(storage, clock);
-  const transactions = new Transactions(store);
+  const transactions = new Transactions();
   const indexes = new Indexes(options.indexes ?? {});
   const service = new Service(store, transactions, indexes, options.indexes !== undefined);
   const calls = observeCalls(({ rpc, request }, _, send) =>
     service.respond(rpc, request, (message) => send(encodeResponse(rpc, message))),
   );
-  for (const fault of options.faults ?? []) calls.faults.inject(fault);
   let server: GrpcServer;
   try {
     server = await startGrpcServer(host, port, calls.handle);
@@ -112,12 +102,17 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<In
     host,
     port: server.port,
     address,
-    handle: calls.handle,
     faults: calls.faults,
     observe: calls.observe,
     observeCommits: (listener) => store.observe((changes) => listener(changes.map(toCommittedChange))),
     counts: calls.counts,
-    addIfEmpty: (project, documents) => addIfEmpty(service, project, documents),
+    addIfEmpty: async (project, documents) => {
+      const request = createSeed(project, documents);
+      const collections = store.descendantCollections(`${request.database}/documents`);
+      if (collections.some((path) => store.hasDocuments(path))) return 0;
+      await service.respond('Commit', request, () => undefined);
+      return documents.length;
+    },
     clear: () => {
       transactions.clear();
       store.clear();
@@ -142,7 +137,8 @@ function toCommittedChange({ collection, id, old, doc }: DocumentChange): Commit
   };
 }
 
-async function addIfEmpty(service: Service, project: string, documents: readonly PlainDocument[]): Promise<number> {
+/** The commit of sample data. */
+function createSeed(project: string, documents: readonly PlainDocument[]): Requests['Commit'] {
   const database = `projects/${project}/databases/(default)`;
   const writes = documents.map(({ collection, id, data }): Write => ({
     kind: 'update',
@@ -151,14 +147,5 @@ async function addIfEmpty(service: Service, project: string, documents: readonly
     mask: undefined,
     precondition: undefined,
   }));
-  const found: string[] = [];
-  const request = { parent: `${database}/documents`, pageSize: 1, pageToken: '' };
-  const onCollections: SendMessage = (response) => {
-    found.push(...(response as { collectionIds: string[] }).collectionIds);
-    return undefined;
-  };
-  await service.respond('ListCollectionIds', request, onCollections);
-  if (found.length > 0) return 0;
-  await service.respond('Commit', { database, writes, transaction: undefined }, () => undefined);
-  return writes.length;
+  return { database, writes, transaction: undefined };
 }

@@ -6,7 +6,7 @@ import { startGrpcServer } from './protocol/grpc-server';
 import type { Rpc } from './protocol/requests';
 
 /** Another Firestore behind a server that adds the faults and the record of calls that tests need. */
-export type FirestoreFront = Omit<EmbeddedFirestore, 'observeCommits'>;
+export type FirestoreFront = Omit<EmbeddedFirestore, 'observeCommits' | 'addIfEmpty'>;
 
 /**
  * Starts a server that forwards every call to another Firestore, such as Google's emulator at `host:port`, and injects

@@ -10,7 +10,6 @@ import { rejection, startFirestoreTestServer, type FirestoreTestServer } from '.
  */
 const indexes: IndexDefinitions = {
   indexes: [
-    { collectionGroup: 'named', fields: [{ fieldPath: '__name__', order: 'DESCENDING' }] },
     {
       collectionGroup: 'orders',
       queryScope: 'COLLECTION',
@@ -59,7 +58,6 @@ afterAll(() => bench.close());
 const id = FieldPath.documentId();
 
 const served: Record<string, () => Query> = {
-  'no filter at all': () => orders,
   'equalities, merged from single fields': () =>
     orders.where('a', '==', 1).where('b', '==', 2).where('c', 'in', [1, 2]),
   'a range and an order of one field': () => orders.where('a', '>', 1).orderBy('a', 'desc'),
@@ -89,11 +87,6 @@ const rejected: Record<string, [() => Query, string]> = {
     () => orders.where('team_id', '==', 't').orderBy('created_at', 'desc'),
     'fields team_id ASCENDING, created_at DESCENDING',
   ],
-  'the declared order from its end (limitToLast)': [
-    () => orders.where('team_id', '==', 't').orderBy('created_at').limitToLast(2),
-    'fields team_id ASCENDING, created_at DESCENDING',
-  ],
-  'ranges of two fields': [() => orders.where('b', '>', 1).where('a', '>', 1), 'fields a ASCENDING, b ASCENDING'],
   'two orders': [() => orders.orderBy('a').orderBy('b'), 'fields a ASCENDING, b ASCENDING'],
   'one more equality than the indexes cover': [
     () => orders.where('team_id', '==', 't').where('x', '==', 1).where('created_at', '>', 1),
@@ -124,13 +117,6 @@ describe('a query', () => {
       details: expect.stringContaining('The query requires an index.') as unknown,
     });
     expect(error.details).toContain(fields);
-  });
-
-  it('needs a declared index for names in descending order', async () => {
-    const byName = (collection: string): Query => db.collection(collection).orderBy(FieldPath.documentId(), 'desc');
-    for (const id of ['a', 'b']) await db.doc(`named/${id}`).set({});
-    expect((await byName('named').get()).docs.map(({ id }) => id)).toEqual(['b', 'a']);
-    expect(await rejection(byName('orders').get())).toMatchObject({ code: 9 });
   });
 });
 

@@ -1,12 +1,14 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { networkInterfaces, tmpdir } from 'node:os';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { Firestore } from '@google-cloud/firestore';
 import { startFirestore, type FirestoreOptions } from '../src';
 import { SqliteStorage } from '../src/storage/sqlite-storage';
-import { rawClient, rejection, startFirestoreTestServer } from './support';
+import { commit, times, update } from './conformance/calls';
+import { connect as connectRaw } from './conformance/protocol';
+import { runSequence } from './conformance/sequence';
+import { connect, rejection, startFirestoreTestServer } from './support';
 
 let folder: string;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'firestore-'))));
@@ -39,8 +41,6 @@ async function spawnServer(
 
 const exited = (child: ChildProcess): Promise<number | null> =>
   new Promise((resolve) => child.once('exit', (code) => resolve(code)));
-
-const connect = (address: string): Firestore => new Firestore({ projectId: 'disk', host: address, ssl: false });
 
 describe('the data folder', () => {
   it('is named once when its disk is full, and takes commits again when the disk has space', () => {
@@ -96,41 +96,24 @@ describe('the data folder', () => {
     await firestore.close();
   });
 
-  it('loads a collection of hundreds of documents when it is first used', async () => {
-    const first = await startFirestoreTestServer({ dataDir: folder });
-    const batch = first.client('large').batch();
-    for (let i = 0; i < 600; i++) batch.set(first.client('large').doc(`c/${i}`), { i });
-    await batch.commit();
-    await first.close();
-    const second = await startFirestoreTestServer({ dataDir: folder });
-    const again = second.client('large');
-    await again.doc('c/3').update({ i: -1 });
-    expect((await again.collection('c').count().get()).data().count).toBe(600);
-    expect((await again.collection('c').orderBy('i').limit(2).get()).docs.map(({ id }) => id)).toEqual(['3', '0']);
-    await second.close();
-  });
-
   it('keeps every acknowledged commit, and no partial one, when the server is killed (SIGKILL)', async () => {
     const { child, address } = await spawnServer();
-    // Without the SDK's retries, which would continue to look for the stopped server.
-    const client = rawClient(address);
-    const database = 'projects/disk/databases/(default)';
+    const client = connectRaw(address);
     let acknowledged = 0;
     let sent = 0;
     const write = async (): Promise<void> => {
       for (;;) {
         const id = sent++;
-        const writes = Array.from({ length: 20 }, (_, i) => ({
-          update: { name: `${database}/documents/c${i}/${id}`, fields: {} },
-        }));
-        await client.commit({ database, writes }, { retry: null });
+        const writes = times(20, (i) => update(`c${i}/${id}`));
+        const [answer] = await runSequence(client, 'projects/disk/databases/(default)', [commit(...writes)]);
+        if (answer?.code !== 0) return;
         acknowledged++;
         if (acknowledged === 50) child.kill('SIGKILL');
       }
     };
     // Several at once, so that some are in progress when the server is killed.
-    await Promise.all([exited(child), ...Array.from({ length: 4 }, () => rejection(write()))]);
-    await client.close();
+    await Promise.all([exited(child), ...times(4, write)]);
+    client.close();
 
     // The lock ended with the process.
     const survivor = await startFirestoreTestServer({ dataDir: folder });
@@ -187,28 +170,6 @@ describe('the data folder', () => {
     );
   });
 
-  it('with damaged documents fails the reads of them with a message', async () => {
-    const first = await startFirestoreTestServer({ dataDir: folder });
-    const batch = first.client('damaged').batch();
-    for (let i = 0; i < 400; i++) batch.set(first.client('damaged').doc(`c/${i}`), { text: 'x'.repeat(1000) });
-    await batch.commit();
-    await first.close();
-    const file = join(folder, 'firestore.sqlite');
-    const bytes = readFileSync(file);
-    writeFileSync(file, bytes.fill(0x5a, 16 * 4096));
-    const log = jest.spyOn(console, 'error').mockImplementation();
-    const second = await startFirestoreTestServer({ dataDir: folder });
-    try {
-      expect((await rejection(second.client('damaged').collection('c').get())).message).toContain(
-        `the data folder ${folder} is damaged`,
-      );
-      expect(log).toHaveBeenCalled();
-    } finally {
-      log.mockRestore();
-      await second.close();
-    }
-  });
-
   it('is consistent after a loss of power: SQLite writes ahead, and flushes before and after it copies the log', () => {
     const storage = SqliteStorage.open(folder);
     const database = Reflect.get(storage, 'database') as DatabaseSync;
@@ -223,18 +184,11 @@ describe('the stand-alone server', () => {
   it('prints its address last, and exits with 0 on SIGTERM', async () => {
     const { child, address, output } = await spawnServer();
     expect(output.trim().split('\n').at(-1)).toBe(`Ready: FIRESTORE_EMULATOR_HOST=${address}`);
-    const db = connect(address);
+    const db = connect(address, 'disk');
     await db.doc('a/1').set({ n: 1 });
     child.kill('SIGTERM');
     expect(await exited(child)).toBe(0);
     await db.terminate();
-  });
-
-  it('stops with a message if its port is taken', async () => {
-    const first = await startFirestore();
-    const error = await rejection(startFirestore({ port: first.port }));
-    expect(error.message).toMatch(new RegExp(`^port ${first.port} is taken`));
-    await first.close();
   });
 
   it('names the setting that it cannot use', async () => {
@@ -251,15 +205,5 @@ describe('the stand-alone server', () => {
     const { child, output } = await spawnServer(['--port', '0', ...options]);
     expect(output).toContain(text);
     expect(child.exitCode ?? (await exited(child))).toBe(1);
-  });
-
-  const hasIpv6 = Object.values(networkInterfaces()).some((each) => each?.some(({ address }) => address === '::1'));
-  (hasIpv6 ? it : it.skip)('is reached by an address of IPv6', async () => {
-    const server = await startFirestore({ host: '::1' });
-    expect(server.address).toBe(`[::1]:${server.port}`);
-    const db = connect(server.address);
-    await db.doc('a/1').set({});
-    await db.terminate();
-    await server.close();
   });
 });

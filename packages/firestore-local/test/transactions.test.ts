@@ -1,17 +1,12 @@
 import type { DocumentReference, Firestore } from '@google-cloud/firestore';
-import { databaseName, rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
+import { rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
 
 /* Transactions lock nothing: a commit fails with ABORTED if what the transaction has read has changed, and the SDK tries again. */
 
 let bench: FirestoreTestServer;
 beforeAll(async () => (bench = await startFirestoreTestServer()));
 afterAll(() => bench.close());
-afterEach(() => {
-  bench.server.faults.clear();
-  jest.restoreAllMocks();
-});
 
-const INVALID_ARGUMENT = 3;
 const ABORTED = 10;
 
 test('concurrent increments of one document all count, because the SDK tries again', async () => {
@@ -55,59 +50,4 @@ test.each(conflicts)('a commit fails with ABORTED if %s has changed', async (_, 
   await db.doc('b/1').delete();
   expect(await rejection(run(db.doc(changed)))).toMatchObject({ code: ABORTED });
   expect((await db.doc('b/1').get()).exists).toBe(false);
-});
-
-test('a read-only transaction reads the state at its begin, whatever others write', async () => {
-  const db = bench.client();
-  await db.doc('a/1').set({ n: 1 });
-  const seen = await db.runTransaction(
-    async (transaction) => {
-      const first = await transaction.get(db.doc('a/1'));
-      await db.doc('a/1').set({ n: 2 });
-      return [first.get('n'), (await transaction.get(db.doc('a/1'))).get('n')] as unknown[];
-    },
-    { readOnly: true },
-  );
-  expect(seen).toEqual([1, 1]);
-});
-
-describe('a transaction ends', () => {
-  const begin = async (own = bench) => {
-    const database = databaseName(own.client());
-    const [{ transaction = null }] = await own.raw().beginTransaction({ database });
-    return () => rejection(own.raw().commit({ database, transaction, writes: [] }));
-  };
-  // The SDK recognizes the text, and begins the transaction again.
-  const ENDED = {
-    code: INVALID_ARGUMENT,
-    details: 'The referenced transaction has expired or is no longer valid.',
-  };
-
-  it('with a commit that failed', async () => {
-    const db = bench.client();
-    const failing = db.runTransaction((transaction) => {
-      transaction.update(db.doc('a/missing'), { x: 1 });
-      return Promise.resolve();
-    });
-    expect(await rejection(failing)).toMatchObject({ code: 5 });
-  });
-
-  it('after 270 seconds', async () => {
-    const commit = await begin();
-    const later = performance.now() + 270_001;
-    jest.spyOn(performance, 'now').mockReturnValue(later);
-    expect(await commit()).toMatchObject(ENDED);
-  });
-
-  it('with clear(), which deletes the data too', async () => {
-    const own = await startFirestoreTestServer();
-    const db = own.client();
-    await db.doc('a/1').set({});
-    const commit = await begin(own);
-    own.server.clear();
-    expect(await commit()).toMatchObject(ENDED);
-    expect((await db.collection('a').get()).empty).toBe(true);
-    await db.doc('a/1').create({});
-    await own.close();
-  });
 });

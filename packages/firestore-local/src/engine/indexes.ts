@@ -76,14 +76,6 @@ export class Indexes {
     if (!this.serves(requirement)) throw createMissingIndexError(requirement);
   }
 
-  /** Whether the definitions declare an index of a collection's document names in descending order. */
-  hasDescendingNames(group: string, scope: Scope): boolean {
-    return this.getComposites(group).some(
-      ({ scope: declared, fields: [only, ...others] }) =>
-        declared === scope && others.length === 0 && only?.path === '__name__' && only.mode === 'DESCENDING',
-    );
-  }
-
   /**
    * Counts the index entries of a document: one per index of each field, of each field of a map, and of each distinct
    * element of an array, and one per composite index whose fields it has.
@@ -202,16 +194,6 @@ export const getTerms = (filter: Filter): readonly Term[] =>
 
 /** Whether a term fixes the value of its field. The order then needs no term for that field. */
 export const isEquality = (term: Term): boolean => term.kind === 'isNull' || term.op === '==' || term.op === 'in';
-
-/** Null and NaN satisfy no operator. Clients send a filter of its own for null. */
-export const isComparable = (value: Value): boolean => value !== null && !Number.isNaN(value);
-
-/**
- * Whether the order must contain the field of a term. As in Google's emulator, a comparison with null or NaN, which no value
- * satisfies, needs no order.
- */
-export const isInequality = (term: Term): boolean =>
-  term.kind === 'field' && !isEquality(term) && isComparable(term.value);
 
 function toIndexRequirement(
   group: string,

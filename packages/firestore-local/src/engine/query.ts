@@ -1,18 +1,18 @@
 import { createFieldReader } from '../protocol/codec';
 import { getResourceName, type StoredDoc } from '../storage/collections';
-import { getTerms, isComparable, isInequality } from './indexes';
-import { NAME, compareFieldPaths, formatFieldPath, isName, parseParentPath, type FieldPath } from '../protocol/paths';
+import { getTerms, isEquality } from './indexes';
+import { NAME, formatFieldPath, isName, parseParentPath, type FieldPath } from '../protocol/paths';
 import type { Cursor, Filter, Operator, Order, StructuredQuery } from '../protocol/requests';
 import { assertQuery } from './query-rules';
 import type { Store } from '../storage/store';
 import {
   Reference,
   compareStrings,
-  compareIndexed,
   compareNames,
   compareValues,
   equalValues,
   getTypeOrder,
+  isComparable,
   type Value,
 } from '../protocol/values';
 
@@ -35,7 +35,6 @@ export function prepareQuery(source: StructuredQuery): PreparedQuery {
     .filter(({ path }) => !isName(path) && !isRequired(path, source.filter))
     .map(({ path }) => createValueReader(path));
   const start = source.startAt && compileCursor(source.startAt, orders);
-  const end = source.endAt && compileCursor(source.endAt, orders);
   const filter = source.filter && compileFilter(source.filter);
   return {
     source,
@@ -44,8 +43,7 @@ export function prepareQuery(source: StructuredQuery): PreparedQuery {
       (!filter || filter(doc)) &&
       // A document without one of the fields has no position in the order.
       required.every((read) => read(doc) !== undefined) &&
-      (!start || start(doc) >= 0) &&
-      (!end || end(doc) < 0),
+      (!start || start(doc) >= 0),
     covers: createCoverage(source),
   };
 }
@@ -53,14 +51,11 @@ export function prepareQuery(source: StructuredQuery): PreparedQuery {
 /** Whether a filter matches only documents that have a field. */
 function isRequired(path: FieldPath, filter: Filter | undefined): boolean {
   if (filter?.kind === 'and') return filter.filters.some((part) => isRequired(path, part));
-  return filter !== undefined && compareFieldPaths(filter.path, path) === 0;
+  return filter !== undefined && formatFieldPath(filter.path) === formatFieldPath(path);
 }
 
 function createCoverage({ parent, collectionId, allDescendants }: StructuredQuery): (collection: string) => boolean {
-  if (!allDescendants) {
-    if (collectionId !== undefined) return (collection) => collection === `${parent}/${collectionId}`;
-    return (collection) => collection.slice(0, collection.lastIndexOf('/')) === parent;
-  }
+  if (!allDescendants) return (collection) => collection === `${parent}/${collectionId}`;
   const suffix = collectionId === undefined ? '' : `/${collectionId}`;
   return (collection) => collection.startsWith(`${parent}/`) && collection.endsWith(suffix);
 }
@@ -68,34 +63,23 @@ function createCoverage({ parent, collectionId, allDescendants }: StructuredQuer
 /** The collections that a query reads. */
 function getQueryCollections({ source, covers }: PreparedQuery, store: Store): string[] {
   const { parent, collectionId, allDescendants } = source;
-  if (!allDescendants && collectionId !== undefined) return [`${parent}/${collectionId}`];
+  if (!allDescendants) return [`${parent}/${collectionId}`];
   return store.descendantCollections(parent, collectionId).filter(covers);
 }
 
 /**
- * Completes the order: the given terms, the other fields of inequalities by name, the document's name.
- * Implicit terms take the direction of the last given term.
- * https://firebase.google.com/docs/firestore/query-data/multiple-range-fields
+ * Completes the order: the given terms, the field of a range, the document's name. Implicit terms take the direction of the
+ * last given term. https://firebase.google.com/docs/firestore/query-data/order-limit-data
  */
 function completeOrder({ orderBy, filter }: StructuredQuery): Order[] {
   const orders = [...orderBy];
   const descending = orderBy.at(-1)?.descending ?? false;
-  const ordered = new Set(orders.map(({ path }) => formatFieldPath(path)));
-  for (const path of [...getInequalityPaths(filter), NAME]) {
+  const range = (filter ? getTerms(filter) : []).find((term) => !isEquality(term));
+  for (const path of [range?.path ?? NAME, NAME]) {
     const text = formatFieldPath(path);
-    if (ordered.has(text)) continue;
-    ordered.add(text);
-    orders.push({ path, descending });
+    if (!orders.some((order) => formatFieldPath(order.path) === text)) orders.push({ path, descending });
   }
   return orders;
-}
-
-function getInequalityPaths(filter: Filter | undefined): FieldPath[] {
-  const terms = filter ? getTerms(filter) : [];
-  return terms
-    .filter((term) => isInequality(term) && !isName(term.path))
-    .map(({ path }) => path)
-    .sort(compareFieldPaths);
 }
 
 /** Creates a reader of a field, or of the name, of a stored document. */
@@ -127,10 +111,7 @@ function createComparison(operator: Operator, operand: Value): (value: Value) =>
   const inRange =
     (test: (order: number) => boolean) =>
     (value: Value): boolean =>
-      isComparable(operand) &&
-      isComparable(value) &&
-      getTypeOrder(value) === type &&
-      test(compareValues(value, operand));
+      isComparable(value) && getTypeOrder(value) === type && test(compareValues(value, operand));
   const comparisons: Record<Operator, (value: Value) => boolean> = {
     '<': inRange((order) => order < 0),
     '<=': inRange((order) => order <= 0),
@@ -149,7 +130,7 @@ function compileCursor({ values, before }: Cursor, orders: readonly Order[]): (d
   });
   return (doc) => {
     for (const { read, sign, value } of terms) {
-      const order = compareIndexed(read(doc) ?? null, value) * sign;
+      const order = compareValues(read(doc) ?? null, value) * sign;
       if (order !== 0) return order;
     }
     return before ? 1 : -1;
@@ -225,7 +206,7 @@ function sortDocs(docs: readonly StoredDoc[], orders: readonly Order[]): StoredD
   const entries = docs.map((doc) => ({ doc, keys: terms.map(({ read }) => read?.(doc) ?? null) }));
   entries.sort((a, b) => {
     for (let i = 0; i < terms.length; i++) {
-      const order = terms[i]?.read ? compareIndexed(a.keys[i] ?? null, b.keys[i] ?? null) : compareDocs(a.doc, b.doc);
+      const order = terms[i]?.read ? compareValues(a.keys[i] ?? null, b.keys[i] ?? null) : compareDocs(a.doc, b.doc);
       if (order !== 0) return order * (terms[i]?.sign ?? 1);
     }
     return 0;

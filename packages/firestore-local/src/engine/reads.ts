@@ -3,12 +3,11 @@ import { encodeTransactionId } from '../protocol/message-readers';
 import { assertInDatabase, getDatabaseName, parseDocumentPath } from '../protocol/paths';
 import { encodeStoredDocument } from './projection';
 import { prepareQuery, runQuery, type PreparedQuery } from './query';
-import { assertAggregations, assertNameOrder } from './query-rules';
 import type { Consistency, Requests } from '../protocol/requests';
 import type { StoredDoc } from '../storage/collections';
 import type { Store } from '../storage/store';
 import type { Transaction, Transactions } from './transactions';
-import { Timestamp, type Value } from '../protocol/values';
+import { Timestamp } from '../protocol/values';
 
 /** Sends one message of a response. Returns a promise while the client has to catch up. */
 export type SendMessage = (message: object) => Promise<void> | undefined;
@@ -21,7 +20,7 @@ interface ReadContext {
   readonly shownTime: Timestamp;
   /** The id of a transaction that this read began, for the response. */
   readonly begun: Buffer | undefined;
-  /** Of a transaction that may write: remembers whether its commit may rely on this read. */
+  /** Of a transaction: remembers whether its commit may rely on this read. */
   readonly addRead: ((isUnchanged: () => boolean) => void) | undefined;
 }
 
@@ -70,18 +69,17 @@ export class Reads {
     if (count === 0) await send(common);
   }
 
-  aggregate({ query, aggregations, consistency }: Requests['RunAggregationQuery']): object {
-    assertAggregations(aggregations);
+  async count({ query, alias, consistency }: Requests['RunAggregationQuery'], send: SendMessage): Promise<void> {
     const prepared = prepareQuery(query);
     const context = this.open(getDatabaseName(query.parent), consistency);
     this.assertIndexed(prepared);
     let count = 0n;
     for (const docs of this.run(prepared, context, false)) count += BigInt(docs.length);
-    const aggregateFields = Object.fromEntries(aggregations.map(({ alias }): [string, Value] => [alias, count]));
-    return { result: { aggregateFields }, readTime: context.shownTime, transaction: context.begun };
+    if (context.begun) await send({ transaction: context.begun });
+    await send({ result: { aggregateFields: { [alias]: count } }, readTime: context.shownTime });
   }
 
-  /** Runs a query. A transaction that may write keeps the result, and compares it when it commits. */
+  /** Runs a query. A transaction keeps the result, and compares it when it commits. */
   private run(
     prepared: PreparedQuery,
     { readTime, addRead }: ReadContext,
@@ -99,7 +97,6 @@ export class Reads {
 
   /** @throws RpcError FAILED_PRECONDITION for a query that needs an index which is not declared */
   private assertIndexed({ source, orders }: PreparedQuery): void {
-    assertNameOrder(source, this.indexes);
     if (!this.requireIndexes) return;
     const scope = source.allDescendants ? 'COLLECTION_GROUP' : 'COLLECTION';
     this.indexes.assertIndexed(source.collectionId, scope, source.filter, orders);
@@ -109,15 +106,15 @@ export class Reads {
   private open(database: string, consistency: Consistency): ReadContext {
     const isNew = consistency.kind === 'newTransaction';
     let transaction: Transaction | undefined;
-    if (isNew) transaction = this.transactions.begin(database, consistency.options);
+    if (isNew) transaction = this.transactions.begin(database);
     else if (consistency.kind === 'transaction') transaction = this.transactions.get(consistency.id, database);
-    const readTime = consistency.kind === 'readTime' ? consistency.readTime : transaction?.readTime;
+    const readTime = consistency.kind === 'readTime' ? consistency.readTime : undefined;
     if (readTime !== undefined) this.store.assertReadable(readTime);
     return {
       readTime,
       shownTime: Timestamp.fromMicros(readTime ?? this.store.readTime()),
       begun: isNew && transaction ? encodeTransactionId(transaction.id) : undefined,
-      addRead: transaction && readTime === undefined ? (read) => void transaction.reads.push(read) : undefined,
+      addRead: transaction && ((read) => void transaction.reads.push(read)),
     };
   }
 }

@@ -35,13 +35,13 @@ export class Service {
     BatchGetDocuments: (request, send) => this.reads.batchGet(request, send),
     ListCollectionIds: (request, send) => send(listCollectionIds(request, this.store)),
     RunQuery: (request, send) => this.reads.query(request, send),
-    RunAggregationQuery: (request, send) => send(this.reads.aggregate(request)),
+    RunAggregationQuery: (request, send) => this.reads.count(request, send),
     Commit: (request, send) => send(this.commits.commit(request)),
     BatchWrite: (request, send) => send(this.commits.batchWrite(request)),
-    BeginTransaction: ({ database, options }, send) =>
-      send({ transaction: encodeTransactionId(this.transactions.begin(database, options).id) }),
-    Rollback: ({ database, transaction }, send) => {
-      this.transactions.rollBack(transaction, database);
+    BeginTransaction: ({ database }, send) =>
+      send({ transaction: encodeTransactionId(this.transactions.begin(database).id) }),
+    Rollback: ({ transaction }, send) => {
+      this.transactions.rollBack(transaction);
       return send({});
     },
   };

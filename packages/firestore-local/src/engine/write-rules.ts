@@ -23,7 +23,7 @@ const MAX_PROPERTY_BYTES = 1_048_487;
  */
 export function assertWrite(write: Write): void {
   if (write.kind === 'delete') return;
-  assertMap(write.fields, 1, 0);
+  assertMap(write.fields, 1);
 }
 
 /**
@@ -48,15 +48,11 @@ export function assertDocumentLimits(path: DocumentPath, fields: MapValue, bytes
   }
 }
 
-/** Checks the fields of a map. @param pathBytes the length of the map's own path in the document */
-function assertMap(map: MapValue, depth: number, pathBytes: number): void {
+function assertMap(map: MapValue, depth: number): void {
   for (const [key, value] of map) {
     assertFieldName(key);
-    const bytes = pathBytes + Buffer.byteLength(key);
-    if (bytes > MAX_FIELD_NAME_BYTES)
-      throw invalid(`The path of a field is longer than ${MAX_FIELD_NAME_BYTES} bytes.`);
     assertPropertySize(value);
-    assertNesting(value, depth, bytes + 1);
+    assertNesting(value, depth);
   }
 }
 
@@ -76,19 +72,19 @@ function assertFieldName(key: string): void {
   }
 }
 
-function assertNesting(value: Value, depth: number, pathBytes: number): void {
+function assertNesting(value: Value, depth: number): void {
   if (!(value instanceof Map) && !Array.isArray(value)) {
     assertValue(value);
     return;
   }
   if (depth > MAX_DEPTH) throw invalid(`A value is nested deeper than ${MAX_DEPTH} levels.`);
   if (value instanceof Map) {
-    assertMap(value, depth + 1, pathBytes);
+    assertMap(value, depth + 1);
     return;
   }
   for (const item of value) {
     if (Array.isArray(item)) throw invalid('Cannot convert an array value in an array value.');
     assertPropertySize(item);
-    assertNesting(item, depth + 1, pathBytes);
+    assertNesting(item, depth + 1);
   }
 }

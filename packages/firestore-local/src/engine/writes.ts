@@ -5,18 +5,12 @@ import type { Indexes } from './indexes';
 import type { DocumentPath } from '../protocol/paths';
 import type { Write } from '../protocol/requests';
 import { assertDocumentLimits } from './write-rules';
-import { cloneMap, getPath, setPath, type MapValue } from '../protocol/values';
-
-/** The document after a write, and the result for the client. */
-export interface WriteResult {
-  /** The new version. It is the same object as before if nothing changed, and undefined if the document does not exist. */
-  readonly doc: StoredDoc | undefined;
-  readonly updateTime: number | undefined;
-}
+import { getPath, setPath, type MapValue } from '../protocol/values';
 
 /**
- * Computes the result of one write, and stores nothing. Times are microseconds since 1970.
+ * Computes the document after a write, and stores nothing. Times are microseconds since 1970.
  *
+ * @returns the same object as before if nothing changes, and undefined if the write deletes
  * @throws RpcError for a failed precondition, or an exceeded limit
  */
 export function applyWrite(
@@ -25,30 +19,16 @@ export function applyWrite(
   current: StoredDoc | undefined,
   time: number,
   indexes: Indexes,
-): WriteResult {
+): StoredDoc | undefined {
   assertPrecondition(write, current);
-  switch (write.kind) {
-    case 'delete':
-      return { doc: undefined, updateTime: undefined };
-    case 'update': {
-      const fields = mergeFields(write, current);
-      const bytes = encodeFields(fields);
-      // A write that changes nothing keeps the update time.
-      const unchanged = current && bytes.equals(current.fields);
-      if (!unchanged) assertDocumentLimits(path, fields, bytes, indexes);
-      const doc = unchanged
-        ? current
-        : {
-            collection: current?.collection ?? path.collection,
-            id: path.id,
-            fields: bytes,
-            createTime: current?.createTime ?? time,
-            updateTime: time,
-            row: 0,
-          };
-      return { doc, updateTime: doc.updateTime };
-    }
-  }
+  if (write.kind === 'delete') return undefined;
+  const fields = mergeFields(write, current);
+  const bytes = encodeFields(fields);
+  // A write that changes nothing keeps the update time.
+  if (current && bytes.equals(current.fields)) return current;
+  assertDocumentLimits(path, fields, bytes, indexes);
+  const { collection = path.collection, createTime = time } = current ?? {};
+  return { collection, id: path.id, fields: bytes, createTime, updateTime: time, row: 0 };
 }
 
 function assertPrecondition({ precondition, name }: Write, current: StoredDoc | undefined): void {
@@ -71,7 +51,6 @@ function mergeFields(write: Extract<Write, { kind: 'update' }>, current: StoredD
   const { mask, fields } = write;
   if (!mask) return fields;
   const merged = decodeFields(current?.fields ?? NO_FIELDS);
-  const source = cloneMap(fields);
-  for (const path of mask) setPath(merged, path, getPath(source, path));
+  for (const path of mask) setPath(merged, path, getPath(fields, path));
   return merged;
 }

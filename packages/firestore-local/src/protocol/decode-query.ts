@@ -2,10 +2,10 @@ import { toNumber, type Message } from './codec';
 import { invalid, unsupported } from './errors';
 import { has, readField, toList, toMessage, toText } from './message-readers';
 import { parseFieldPath } from './paths';
-import type { Aggregation, Cursor, Filter, Operator, StructuredQuery } from './requests';
-import type { Value } from './values';
+import type { Cursor, Filter, Operator, StructuredQuery } from './requests';
+import { isComparable, type Value } from './values';
 
-/* Decodes queries and aggregations. */
+/* Decodes queries and counts. */
 
 /** Reads the `StructuredQuery` of a request. */
 export function readQuery(request: Message, value: unknown): StructuredQuery {
@@ -16,6 +16,7 @@ export function readQuery(request: Message, value: unknown): StructuredQuery {
   if (from.length > 1) throw invalid('A query reads from one collection only.');
   if (toMessage(query['findNearest'])) throw unsupported('Vector search (findNearest)');
   if (query['offset']) throw unsupported('Offsets');
+  if (toMessage(query['endAt'])) throw unsupported('A cursor at the end (endAt, endBefore)');
   const limit = toMessage(query['limit']);
   const where = toMessage(query['where']);
   const select = toMessage(query['select']);
@@ -29,22 +30,17 @@ export function readQuery(request: Message, value: unknown): StructuredQuery {
       descending: order['direction'] === DESCENDING,
     })),
     startAt: readCursor(query['startAt']),
-    endAt: readCursor(query['endAt']),
     limit: limit && toNumber(limit['value']),
     select: select && toList(select['fields']).map((field) => parseFieldPath(toText(field['fieldPath']))),
   };
 }
 
-/** Reads the counts of a query. One without a name is called `field_1`, `field_2`… */
-export function readAggregations(messages: readonly Message[]): Aggregation[] {
-  let unnamed = 0;
-  return messages.map((message) => {
-    if (toMessage(message['sum']) || toMessage(message['avg'])) throw unsupported('Sums and averages');
-    const count = toMessage(message['count']);
-    if (!count) throw invalid('An aggregation has no operator.');
-    if (toMessage(count['upTo'])) throw unsupported('A count with a limit (up_to)');
-    return { alias: toText(message['alias']) || `field_${++unnamed}` };
-  });
+/** Reads the count of a query, and returns its name. */
+export function readCount([message, ...others]: readonly Message[]): string {
+  if (!message) throw invalid('Aggregations can not be empty.');
+  const count = toMessage(message['count']);
+  if (!count || others.length > 0 || toMessage(count['upTo'])) throw unsupported('Aggregations other than one count');
+  return toText(message['alias']) || 'field_1';
 }
 
 /** The numbers of a descending order, and of a conjunction, in the protocol. */
@@ -74,7 +70,9 @@ function readFilter(message: Message): Filter {
   const op = OPERATORS[field['op'] as number];
   if (!op) throw unsupported('A filter with !=, not-in or array-contains');
   if (!has(field, 'value')) throw invalid('A filter has no value.');
-  return { kind: 'field', path: readField(field['field']), op, value: field['value'] as Value };
+  const value = field['value'] as Value;
+  if (!isComparable(value) && op !== '==') throw unsupported('A range from null or NaN');
+  return { kind: 'field', path: readField(field['field']), op, value };
 }
 
 function readCursor(value: unknown): Cursor | undefined {

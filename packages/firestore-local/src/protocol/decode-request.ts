@@ -1,8 +1,8 @@
 import type protobuf from 'protobufjs';
 import { root, toNumber, type Message } from './codec';
-import { readAggregations, readQuery } from './decode-query';
+import { readCount, readQuery } from './decode-query';
 import { readWrite } from './decode-write';
-import { RpcError, invalid } from './errors';
+import { RpcError, invalid, unsupported } from './errors';
 import {
   has,
   readDatabase,
@@ -13,7 +13,7 @@ import {
   toMessage,
   toText,
 } from './message-readers';
-import type { Consistency, Requests, Rpc, TransactionOptions } from './requests';
+import type { Consistency, Requests, Rpc } from './requests';
 
 /* Decodes requests to plain data, and encodes responses. */
 
@@ -24,10 +24,10 @@ const readers: { readonly [K in Rpc]: (request: Message) => Requests[K] } = {
     mask: readMask(request['mask']),
     consistency: readConsistency(request),
   }),
-  BeginTransaction: (request) => ({
-    database: readDatabase(request),
-    options: readOptions(toMessage(request['options'])),
-  }),
+  BeginTransaction: (request) => {
+    refuseReadOnly(request['options']);
+    return { database: readDatabase(request) };
+  },
   Commit: (request) => ({
     database: readDatabase(request),
     writes: toList(request['writes']).map(readWrite),
@@ -45,15 +45,11 @@ const readers: { readonly [K in Rpc]: (request: Message) => Requests[K] } = {
     const query = toMessage(request['structuredAggregationQuery']);
     return {
       query: readQuery(request, query?.['structuredQuery']),
-      aggregations: readAggregations(toList(query?.['aggregations'] ?? [])),
+      alias: readCount(toList(query?.['aggregations'] ?? [])),
       consistency: readConsistency(request),
     };
   },
-  ListCollectionIds: (request) => ({
-    parent: toText(request['parent']),
-    pageSize: toNumber(request['pageSize']),
-    pageToken: toText(request['pageToken']),
-  }),
+  ListCollectionIds: (request) => ({ parent: toText(request['parent']), pageSize: toNumber(request['pageSize']) }),
   BatchWrite: (request) => ({ database: readDatabase(request), writes: toList(request['writes']).map(readWrite) }),
 };
 
@@ -84,17 +80,16 @@ export const encodeResponse = (rpc: Rpc, response: object): Buffer =>
 
 function readConsistency(request: Message): Consistency {
   const start = toMessage(request['newTransaction']);
-  if (start) return { kind: 'newTransaction', options: readOptions(start) };
+  if (start) {
+    refuseReadOnly(start);
+    return { kind: 'newTransaction' };
+  }
   const id = has(request, 'transaction') ? readTransactionId(request['transaction']) : undefined;
   if (id !== undefined) return { kind: 'transaction', id };
   const readTime = readMicros(request['readTime']);
   return readTime === undefined ? { kind: 'latest' } : { kind: 'readTime', readTime };
 }
 
-function readOptions(options: Message | undefined): TransactionOptions {
-  const readOnly = toMessage(options?.['readOnly']);
-  return {
-    readOnly: readOnly !== undefined,
-    readTime: readMicros(readOnly?.['readTime']),
-  };
+function refuseReadOnly(options: unknown): void {
+  if (toMessage(toMessage(options)?.['readOnly'])) throw unsupported('Read-only transactions');
 }

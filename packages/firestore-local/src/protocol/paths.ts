@@ -1,5 +1,4 @@
-import { invalid, unsupported } from './errors';
-import { compareStrings } from './values';
+import { invalid } from './errors';
 
 /** The steps of a field path, outermost first. `['__name__']` is the document's name. */
 export type FieldPath = readonly string[];
@@ -23,18 +22,11 @@ const MAX_ID_BYTES = 1500;
 /** https://firebase.google.com/docs/firestore/quotas: "Maximum depth of subcollections". */
 const MAX_IDS = 200;
 
-/** https://firebase.google.com/docs/firestore/quotas: the limits of a field's path, and of the depth of fields. */
-const MAX_FIELD_PATH_BYTES = 1500;
-const MAX_FIELD_PATH_STEPS = 20;
-
 const RESERVED = /^__.*__$/s;
 
 function assertValidId(id: string): void {
   if (id === '' || id === '.' || id === '..') throw invalid(`Resource id "${id}" is invalid.`);
-  if (/^__id-?\d+__$/.test(id)) throw unsupported('Ids that Datastore has assigned');
-  if (RESERVED.test(id)) {
-    throw invalid(`Resource id "${id}" is invalid because it is reserved.`);
-  }
+  if (RESERVED.test(id)) throw invalid(`Resource id "${id}" is invalid because it is reserved.`);
   if (Buffer.byteLength(id) > MAX_ID_BYTES) {
     throw invalid(`Resource id "${id.slice(0, 40)}…" is longer than ${MAX_ID_BYTES} bytes.`);
   }
@@ -91,13 +83,9 @@ export const getCollectionGroup = (collection: string): string => collection.sli
 
 const SIMPLE_PATH = /^[A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_][A-Za-z_0-9]*)*$/;
 
-/** Parses a field path, and checks its limits. `__name__` alone stands for the document's name. */
+/** Parses a field path. `__name__` alone stands for the document's name. */
 export function parseFieldPath(text: string): FieldPath {
   const path = readSteps(text);
-  if (path.length > MAX_FIELD_PATH_STEPS) throw invalid(`Field paths have at most ${MAX_FIELD_PATH_STEPS} steps.`);
-  if (text.length > MAX_FIELD_PATH_BYTES / 3 && Buffer.byteLength(path.join('.')) > MAX_FIELD_PATH_BYTES) {
-    throw invalid(`The field path "${text.slice(0, 40)}…" is longer than ${MAX_FIELD_PATH_BYTES} bytes.`);
-  }
   if (!isName(path) && path.some((step) => RESERVED.test(step))) {
     throw invalid(`Invalid reserved name in field path ${text}`);
   }
@@ -124,13 +112,4 @@ export function formatFieldPath(path: FieldPath): string {
   return path
     .map((step) => (/^[A-Za-z_][A-Za-z_0-9]*$/.test(step) ? step : `\`${step.replace(/[\\`]/g, '\\$&')}\``))
     .join('.');
-}
-
-/** Field paths in Firestore's order: step by step, a shorter path first. */
-export function compareFieldPaths(a: FieldPath, b: FieldPath): number {
-  for (let i = 0; i < a.length && i < b.length; i++) {
-    const order = compareStrings(a[i] ?? '', b[i] ?? '');
-    if (order !== 0) return order;
-  }
-  return a.length - b.length;
 }

@@ -18,18 +18,12 @@ export type Write =
     }
   | { readonly kind: 'delete'; readonly name: string; readonly precondition: Precondition | undefined };
 
-/** How a new transaction is to run. `readTime` is in microseconds since 1970. */
-export interface TransactionOptions {
-  readonly readOnly: boolean;
-  readonly readTime: number | undefined;
-}
-
 /** Which version of the documents a read returns. `readTime` is in microseconds since 1970. */
 export type Consistency =
   | { readonly kind: 'latest' }
   | { readonly kind: 'readTime'; readonly readTime: number }
   | { readonly kind: 'transaction'; readonly id: string }
-  | { readonly kind: 'newTransaction'; readonly options: TransactionOptions };
+  | { readonly kind: 'newTransaction' };
 
 /** A filter of a query. */
 export type Filter =
@@ -61,14 +55,8 @@ export interface StructuredQuery {
   readonly filter: Filter | undefined;
   readonly orderBy: readonly Order[];
   readonly startAt: Cursor | undefined;
-  readonly endAt: Cursor | undefined;
   readonly limit: number | undefined;
   readonly select: Mask;
-}
-
-/** One count of an aggregation query. */
-export interface Aggregation {
-  readonly alias: string;
 }
 
 /** The fields that a read returns or a write sets; undefined stands for all. */
@@ -77,12 +65,13 @@ export type Mask = readonly FieldPath[] | undefined;
 /** The decoded requests, by operation. */
 export interface Requests {
   BatchGetDocuments: { database: string; documents: readonly string[]; mask: Mask; consistency: Consistency };
-  BeginTransaction: { database: string; options: TransactionOptions };
+  BeginTransaction: { database: string };
   Commit: { database: string; writes: readonly Write[]; transaction: string | undefined };
   Rollback: { database: string; transaction: string };
   RunQuery: { query: StructuredQuery; consistency: Consistency };
-  RunAggregationQuery: { query: StructuredQuery; aggregations: readonly Aggregation[]; consistency: Consistency };
-  ListCollectionIds: { parent: string; pageSize: number; pageToken: string };
+  /** A count of a query. `alias` is the name of the result. */
+  RunAggregationQuery: { query: StructuredQuery; alias: string; consistency: Consistency };
+  ListCollectionIds: { parent: string; pageSize: number };
   BatchWrite: { database: string; writes: readonly Write[] };
 }
 

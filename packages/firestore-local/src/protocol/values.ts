@@ -53,6 +53,9 @@ function toValue(value: unknown): Value {
 export const isNumber = (value: Value | undefined): value is bigint | number =>
   typeof value === 'number' || typeof value === 'bigint';
 
+/** Null and NaN satisfy no operator. Clients send a filter of its own for null. */
+export const isComparable = (value: Value): boolean => value !== null && !Number.isNaN(value);
+
 /** The position of a value's type in the order of types. Integers and doubles share one. */
 export function getTypeOrder(value: Value): number {
   if (value === null) return 0;
@@ -138,30 +141,8 @@ export function compareValues(a: Value, b: Value): number {
   return getTypeOrder(a) - getTypeOrder(b);
 }
 
-/** The number of bytes of a string or bytes value that an index keeps. https://firebase.google.com/docs/firestore/quotas */
-const MAX_INDEXED_BYTES = 1500;
-
-/** Compares values as an index does: strings and bytes that agree in their first 1,500 bytes are equal. */
-export function compareIndexed(a: Value, b: Value): number {
-  if (!isLong(a) || !isLong(b) || typeof a !== typeof b) return compareValues(a, b);
-  return Buffer.compare(truncate(a), truncate(b));
-}
-
-/** Whether a string or bytes value may be longer than an index keeps. */
-const isLong = (value: Value): value is string | Uint8Array =>
-  (typeof value === 'string' || value instanceof Uint8Array) && value.length > MAX_INDEXED_BYTES / 3;
-
-const truncate = (value: string | Uint8Array): Buffer => Buffer.from(value as string).subarray(0, MAX_INDEXED_BYTES);
-
 /** Equality in the order of all values. */
 export const equalValues = (a: Value, b: Value): boolean => compareValues(a, b) === 0;
-
-/** Copies a map with all maps and arrays in it. */
-export function cloneMap(map: MapValue): MapValue {
-  const clone = (value: Value): Value =>
-    value instanceof Map ? cloneMap(value) : Array.isArray(value) ? value.map(clone) : value;
-  return new Map(Array.from(map, ([key, value]) => [key, clone(value)]));
-}
 
 /** The value at a path, if there is one. */
 export function getPath(map: MapValue, path: readonly string[]): Value | undefined {
@@ -208,16 +189,8 @@ export function getFieldsSize(map: MapValue): number {
   return size;
 }
 
-/** The size in bytes of a value in an index: its stored size, without the overhead of maps. */
-export function getQueriedSize(value: Value): number {
-  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + getQueriedSize(item), 0);
-  if (!(value instanceof Map)) return getValueSize(value);
-  let size = 0;
-  for (const [key, item] of value) size += getStringSize(key) + getQueriedSize(item);
-  return size;
-}
-
-function getValueSize(value: Value): number {
+/** The stored size of a value in bytes. */
+export function getValueSize(value: Value): number {
   if (value === null || typeof value === 'boolean') return 1;
   if (isNumber(value) || value instanceof Timestamp) return 8;
   if (typeof value === 'string') return getStringSize(value);

@@ -1,326 +1,360 @@
+import {
+  DOCUMENTS,
+  EVERYWHERE,
+  NULL,
+  OTHER,
+  array,
+  begin,
+  by,
+  byDescending,
+  bytes,
+  call,
+  collection,
+  commit,
+  count,
+  double,
+  every,
+  exists,
+  field,
+  get,
+  group,
+  inDatabase,
+  int,
+  limit,
+  long,
+  map,
+  mask,
+  order,
+  query,
+  read,
+  reference,
+  remove,
+  rollback,
+  select,
+  set,
+  text,
+  time,
+  times,
+  update,
+  updated,
+  where,
+  within,
+  type Call,
+} from './calls';
 import type { JsonObject } from './protocol';
-import type { Operation } from './sequence';
 
-/* Scripted cases: what random sequences would meet too seldom. Most are rows of a table, which its operations are made of. */
+/* What the embedded Firestore answers exactly as Google's emulator. Most cases are rows of a table. */
 
-/** A scripted case. */
+/** Calls to one database. */
 export interface Case {
   readonly title: string;
-  readonly operations: readonly Operation[];
+  readonly calls: readonly Call[];
 }
 
-const DOCUMENTS = '$db/documents';
-const OTHER = 'projects/other/databases/(default)/documents/a/1';
+/** One case for each row. */
+const rows = <T>(area: string, each: readonly T[], toCalls: (row: T) => readonly Call[]): Case[] =>
+  each.map((row, i) => ({ title: `${area} ${i + 1}: ${JSON.stringify(row).slice(0, 80)}`, calls: toCalls(row) }));
 
-const int = (value: number | string): JsonObject => ({ integerValue: String(value) });
-const double = (doubleValue: number | string): JsonObject => ({ doubleValue });
-const text = (stringValue: string): JsonObject => ({ stringValue });
-const array = (...values: JsonObject[]): JsonObject => ({ arrayValue: { values } });
-const map = (fields: JsonObject): JsonObject => ({ mapValue: { fields } });
-const bytes = (length: number): JsonObject => ({ bytesValue: Buffer.alloc(length, 1).toString('base64') });
-const reference = (path: string): JsonObject => ({ referenceValue: `${DOCUMENTS}/${path}` });
-const otherReference: JsonObject = { referenceValue: OTHER };
-const time = (seconds: string, nanos = 0): JsonObject => ({ timestampValue: { seconds, nanos } });
+const fill = (...values: JsonObject[]): Call =>
+  commit(...values.map((value, i) => update(`a/${i + 10}`, { f: value })));
+const nest = (depth: number): JsonObject => (depth === 0 ? int(1) : map({ k: nest(depth - 1) }));
 const TRUE: JsonObject = { booleanValue: true };
-const NULL: JsonObject = { nullValue: 'NULL_VALUE' };
 const NAN = double('NaN');
 const MAX = '9223372036854775807';
 const MIN = '-9223372036854775808';
-const nest = (depth: number): JsonObject => (depth === 0 ? int(1) : map({ k: nest(depth - 1) }));
-const long = (length: number, end = ''): JsonObject => text('x'.repeat(length - end.length) + end);
-const times = <T>(length: number, create: (i: number) => T): T[] => Array.from({ length }, (_, i) => create(i));
 
-const call = (rpc: string, request: JsonObject): Operation => ({ rpc, request });
-const inDatabase = (rpc: string, request: JsonObject = {}): Operation => call(rpc, { database: '$db', ...request });
-const commit = (...writes: JsonObject[]): Operation => inDatabase('Commit', { writes });
-const update = (path: string, fields: JsonObject = {}, rest: JsonObject = {}): JsonObject => ({
-  update: { name: `${DOCUMENTS}/${path}`, fields },
-  ...rest,
-});
-const set = (path: string, fields: JsonObject = {}, rest: JsonObject = {}): Operation =>
-  commit(update(path, fields, rest));
-const remove = (path: string): JsonObject => ({ delete: `${DOCUMENTS}/${path}` });
-const mask = (...fieldPaths: string[]): JsonObject => ({ updateMask: { fieldPaths } });
-const exists = (value: boolean): JsonObject => ({ currentDocument: { exists: value } });
-const updated = (updateTime: string | JsonObject): JsonObject => ({ currentDocument: { updateTime } });
-const read = (paths: readonly string[], rest: JsonObject = {}): Operation =>
-  inDatabase('BatchGetDocuments', { documents: paths.map((path) => `${DOCUMENTS}/${path}`), ...rest });
-const get = (...paths: string[]): Operation => read(paths);
-const fill = (...values: JsonObject[]): Operation =>
-  commit(...values.map((value, i) => update(`a/${i + 10}`, { f: value })));
-
-const field = (fieldPath: string): JsonObject => ({ field: { fieldPath } });
-const where = (path: string, op: string, value: JsonObject): JsonObject => ({
-  fieldFilter: { ...field(path), op, value },
-});
-const unary = (path: string, op: string): JsonObject => ({ unaryFilter: { ...field(path), op } });
-const every = (...filters: JsonObject[]): JsonObject => ({ compositeFilter: { op: 'AND', filters } });
-const order = (path: string, direction = 'ASCENDING'): JsonObject => ({ ...field(path), direction });
-const by = (...paths: string[]): JsonObject => ({ orderBy: paths.map((path) => order(path)) });
-const byDescending = (...paths: string[]): JsonObject => ({ orderBy: paths.map((path) => order(path, 'DESCENDING')) });
-const startAt = (...values: JsonObject[]): JsonObject => ({ startAt: { values } });
-const collection = (collectionId: string): JsonObject => ({ from: [{ collectionId }] });
-const group = (collectionId: string): JsonObject => ({ from: [{ collectionId, allDescendants: true }] });
-const kindless: JsonObject = { from: [{ allDescendants: true }] };
-const select = (...paths: string[]): JsonObject => ({
-  select: { fields: paths.map((fieldPath) => ({ fieldPath })) },
-});
-const limit = (value: number): JsonObject => ({ limit: { value } });
-const query = (structuredQuery: JsonObject = {}, parent = DOCUMENTS): Operation =>
-  call('RunQuery', { parent, structuredQuery: { ...collection('a'), ...structuredQuery } });
-const aggregate = (aggregations: readonly JsonObject[], structuredQuery: JsonObject = {}): Operation =>
-  call('RunAggregationQuery', {
-    parent: DOCUMENTS,
-    structuredAggregationQuery: { structuredQuery: { ...collection('a'), ...structuredQuery }, aggregations },
-  });
-const count = (alias = ''): JsonObject => ({ count: {}, alias });
-const listIds = (rest: JsonObject): Operation => call('ListCollectionIds', { parent: DOCUMENTS, ...rest });
-
-const begin = (options: JsonObject = { readWrite: {} }): Operation => inDatabase('BeginTransaction', { options });
-const within = ({ rpc, request }: Operation, transaction = '$tx:0'): Operation =>
-  call(rpc, { ...request, transaction });
-const rollback = (transaction = '$tx:0'): Operation => within(inDatabase('Rollback'), transaction);
-const quietly = (operation: Operation): Operation => ({ ...operation, quiet: true });
-
-/** One case for each row. */
-const rows = <T>(area: string, each: readonly T[], toOperations: (row: T) => readonly Operation[]): Case[] =>
-  each.map((row, i) => ({
-    title: `${area} ${i + 1}: ${JSON.stringify(row).slice(0, 80)}`,
-    operations: toOperations(row),
-  }));
-
-const ALL_VALUES: readonly JsonObject[] = [
-  ...[NULL, { booleanValue: false }, TRUE, NAN, double('-Infinity'), int(MIN), double('-0'), int(0), double(5e-324)],
+const COMPARABLE: readonly JsonObject[] = [
+  ...[{ booleanValue: false }, TRUE, double('-Infinity'), int(MIN), int(-1), double('-0'), int(0), double(5e-324)],
   ...[int(1), double(1), double(1.5), int('9007199254740993'), double(9007199254740992), int(MAX)],
   ...[double(9223372036854775808), double('Infinity'), time('-1', 999_999_000), time('0')],
-  ...['', '\0', 'a', 'é', '\ud7ff', '\uffff', '\u{10000}'].map(text),
+  ...['', '\0', 'a', 'aa', 'é', '\ud7ff', '\uffff', '\u{10000}'].map(text),
   ...[bytes(0), bytes(1)],
-  ...[...['a/1', 'a/1/b/1'].map(reference), otherReference],
-  ...[array(), array(int(1)), array(int(1), int(2)), array(text('a'))],
-  ...[map({}), map({ a: int(1) }), map({ a: int(1), b: int(1) }), map({ a: int(2) }), map({ b: int(0) })],
+  ...['a/1', 'a/1/b/1', 'a-/1', 'aa/1'].map(reference),
+  { referenceValue: OTHER },
+  ...[array(), array(int(1)), array(int(1), int(2)), array(int(2)), array(text('a'))],
+  ...[map({}), map({ a: int(1) }), map({ b: int(1), a: int(1) }), map({ a: int(2) }), map({ b: int(0) })],
 ];
+const ALL_VALUES = [NULL, NAN, ...COMPARABLE];
 
 const storedValues: readonly JsonObject[] = [
+  ...ALL_VALUES,
   ...[{}, array(array()), array(map({ k: array(int(1)) })), array(int(1), double(1), text(''), NULL, TRUE, bytes(0))],
+  ...[map({ '9': int(1), '10': map({ '9': int(1) }), é: int(1), 'a.b': int(1) }), map({ k: {} })],
   ...[time('-62135596801'), time('-62135596800'), time('253402300799', 999_999_999), time('253402300800')],
   ...[time('0', -1), time('0', 1_000_000_000), array(time('253402300800'))],
-  ...['', 'a/1', '$db', DOCUMENTS, `${DOCUMENTS}/a`, `${DOCUMENTS}/a/__x__`, OTHER].map((referenceValue) => ({
+  ...['', 'a/1', '$db', DOCUMENTS, `${DOCUMENTS}/a`, `${DOCUMENTS}/a/__x__`].map((referenceValue) => ({
     referenceValue,
   })),
   ...[long(1_048_487), long(1_048_488), array(long(1_048_488)), bytes(1_048_488), nest(19), nest(20), nest(21)],
-  ...['__x__', '__name__', 'k'.repeat(1500), 'k'.repeat(1501)].map((key) => map({ [key]: int(1) })),
-  ...[1496, 1498].map((length) => map({ ['k'.repeat(length)]: map({ k: int(1) }) })),
+  ...['', '__x__', '__name__', 'k'.repeat(1498), 'k'.repeat(1501)].map((key) => map({ [key]: int(1) })),
 ];
 
-const SIZES = [1499, 1500];
-const sizedFilters: readonly JsonObject[] = [
-  ...[...SIZES.map((length) => long(length)), text('é'.repeat(750))].flatMap((value) => [
-    ...['EQUAL', 'LESS_THAN'].map((op) => where('f', op, value)),
-    ...[where('f', 'IN', array(int(1), value)), where('f', 'EQUAL', array(value))],
-  ]),
-  ...[...SIZES, 1501].map((length) => where('f', 'EQUAL', bytes(length))),
-  ...[749, 750].map((length) => where('f', 'EQUAL', array(long(749), long(length)))),
-  ...[1497, 1498].map((length) => where('f', 'EQUAL', map({ k: long(length) }))),
-  ...[1400, 1500].map((length) => where('f', 'EQUAL', reference(`c/${'x'.repeat(length)}`))),
-  where('f', 'IN', array(...times(30, (i) => text(`${i}${'x'.repeat(98)}`)))),
-];
-
-const ints = (length: number): JsonObject => array(...times(length, int));
-const onFields = (length: number, op: string): JsonObject => every(...times(length, (i) => where(`f${i}`, op, int(i))));
 const filters: readonly JsonObject[] = [
-  ...[30, 31].map((length) => where('f', 'IN', ints(length))),
-  every(where('f', 'IN', ints(6)), where('g', 'IN', ints(6))),
-  ...[array(), int(1), array(NULL, NAN), array(array(int(1)))].map((value) => where('f', 'IN', value)),
-  ...[100, 101].flatMap((length) => [
-    onFields(length, 'EQUAL'),
-    every(...times(length, (i) => where('f', 'GREATER_THAN', int(i)))),
-  ]),
-  ...[10, 11].map((length) => onFields(length, 'GREATER_THAN')),
+  ...[30, 31].map((length) => where('f', 'IN', array(...times(length, int)))),
+  every(where('f', 'IN', array(...times(6, int))), where('g', 'IN', array(...times(6, int)))),
+  every(where('f', 'IN', array(...times(6, int))), where('g', 'IN', array(...times(5, int)))),
+  ...[array(), int(1), array(NULL, NAN), array(array(int(1))), array(array(int(1), int(2)), text('a'))].map((value) =>
+    where('f', 'IN', value),
+  ),
+  ...[NULL, NAN].map((value) => where('f', 'EQUAL', value)),
   ...[every(), { compositeFilter: { filters: [where('f', 'EQUAL', int(1))] } }, {}],
   ...[{ fieldFilter: { ...field('f'), op: 'EQUAL' } }, { fieldFilter: { ...field('f'), value: int(1) } }],
-  ...['f', '__name__'].map((path) => unary(path, 'IS_NULL')),
-  ...[text('10'), reference('a/10'), reference('b/10'), reference('a'), otherReference].map((value) =>
-    where('__name__', 'EQUAL', value),
+  ...['f', '__name__', 'g', 'm.k'].map((path) => ({ unaryFilter: { ...field(path), op: 'IS_NULL' } })),
+  ...['EQUAL', 'LESS_THAN', 'GREATER_THAN_OR_EQUAL'].flatMap((op) =>
+    [reference('a/11'), reference('b/10'), reference('a/11/b/1')].map((value) => where('__name__', op, value)),
   ),
-  where('__name__', 'IN', array(reference('a/10'), reference('a/11'))),
-  every(where('f', 'GREATER_THAN', int(0)), where('g', 'LESS_THAN', int(9))),
+  ...[text('10'), reference('a'), { referenceValue: OTHER }].map((value) => where('__name__', 'EQUAL', value)),
+  ...[
+    ['a/10', 'a/11'],
+    ['a/10', 'a'],
+  ].map((paths) => where('__name__', 'IN', array(...paths.map(reference)))),
+  where('__name__', 'IN', array(reference('a/10'), text('a/11'))),
   every(where('f', 'GREATER_THAN', int(9)), where('f', 'LESS_THAN', int(0))),
   every(where('f', 'GREATER_THAN', int(0)), where('f', 'LESS_THAN', text('b'))),
-  ...['__x__', 'f.__x__', 'f.__name__', 'p'.repeat(1501)].map((path) => where(path, 'EQUAL', int(1))),
-  ...[{}, time('253402300800'), { referenceValue: 'x' }].map((value) => where('f', 'EQUAL', value)),
+  every(where('f', 'GREATER_THAN', int(0)), where('f', 'LESS_THAN_OR_EQUAL', int(2)), where('g', 'EQUAL', int(2))),
+  every(where('g', 'EQUAL', int(2)), every(where('f', 'GREATER_THAN', int(0)), where('f', 'LESS_THAN', int(2)))),
+  every(where('g', 'EQUAL', int(2)), where('__name__', 'GREATER_THAN', reference('a/11'))),
+  ...['m.k', 'm.none', 'f.k', '`m`.`k`', '__x__', 'f.__x__', 'f.__name__'].map((path) => where(path, 'EQUAL', int(1))),
+  ...[{}, time('253402300800'), { referenceValue: 'x' }, array({ referenceValue: 'x' })].map((value) =>
+    where('f', 'EQUAL', value),
+  ),
+  ...[long(1499), long(1500), text('é'.repeat(750)), bytes(1500), bytes(1501)].flatMap((value) => [
+    where('f', 'EQUAL', value),
+    where('f', 'IN', array(int(1), value)),
+  ]),
 ];
 
-const queries: readonly JsonObject[] = [
-  { ...by('f'), ...startAt(int(1), reference('a/10')) },
-  startAt(reference('a/10')),
-  { ...by('f', '__name__'), ...startAt(int(1), reference('a/10')) },
-  ...[text('10'), otherReference, reference('b'), reference('b/1')].map((value) => ({
-    ...by('__name__'),
-    ...startAt(value),
-  })),
-  ...[startAt(), startAt(long(1500)), { startAt: { values: [int(2)] }, endAt: { values: [int(1)] } }].map((cursor) => ({
-    ...by('f'),
-    ...cursor,
-  })),
-  ...[by('f', 'f'), by('__name__', 'f'), byDescending('__name__'), byDescending('f', '__name__')],
-  byDescending('__name__', '__name__'),
-  { orderBy: [order('f'), order('f', 'DESCENDING')] },
-  { orderBy: [order('f'), order('__name__', 'DESCENDING')] },
-  ...[where('__name__', 'GREATER_THAN', reference('a/1')), where('f', 'EQUAL', int(1))].map((filter) => ({
-    where: filter,
-    ...byDescending('__name__'),
-  })),
-  ...['f', '__name__'].flatMap((path) =>
-    ['GREATER_THAN', 'EQUAL'].map((op) => ({ where: where('g', op, int(0)), ...by(path) })),
+const orders: readonly JsonObject[] = [
+  ...[by('f'), by('f', 'g'), by('g', 'f'), byDescending('f'), byDescending('f', 'g'), by('m.k'), by('none')],
+  ...[by('f', 'f'), by('__name__', 'f'), by('__name__'), byDescending('__name__'), byDescending('f', '__name__')],
+  ...[
+    [order('f'), order('f', 'DESCENDING')],
+    [order('f'), order('__name__', 'DESCENDING')],
+    [order('f', 'DESCENDING'), order('g'), order('__name__')],
+    [{ ...field('f') }],
+  ].map((orderBy) => ({ orderBy })),
+  ...['f', 'g', '__name__'].flatMap((path) => [
+    { where: where('f', 'EQUAL', int(1)), ...by(path) },
+    { where: where('f', 'EQUAL', int(1)), ...byDescending(path) },
+    { where: where('f', 'GREATER_THAN', int(0)), ...by(path) },
+    { where: where('f', 'IN', array(int(2), int(1))), ...byDescending(path) },
+  ]),
+  { where: where('__name__', 'GREATER_THAN', reference('a/10')), ...by('__name__') },
+  { where: where('__name__', 'LESS_THAN', reference('a/14')), ...byDescending('__name__') },
+  { where: where('__name__', 'GREATER_THAN', reference('a/10')) },
+  by('__x__'),
+  ...[0, 1, 3, 100, -1].flatMap((length) => [limit(length), { ...byDescending('f'), ...limit(length) }]),
+  ...[
+    select(),
+    select('__name__'),
+    select('f', 'f'),
+    select('m.k', 'g'),
+    select('m', 'm.k'),
+    select(''),
+    select('__x__'),
+  ],
+];
+
+const cursors: readonly JsonObject[] = [
+  ...[true, false].flatMap((before) =>
+    [
+      { ...by('f'), startAt: { values: [int(1)] } },
+      { ...by('f'), startAt: { values: [double(1.5)] } },
+      { ...byDescending('f'), startAt: { values: [int(1)] } },
+      { ...by('f', 'g'), startAt: { values: [int(1)] } },
+      { ...by('f', 'g'), startAt: { values: [int(1), int(2)] } },
+      { ...byDescending('f', 'g'), startAt: { values: [int(1), int(2)] } },
+      { ...by('f', '__name__'), startAt: { values: [int(1), reference('a/13')] } },
+      { ...byDescending('f', '__name__'), startAt: { values: [int(1), reference('a/13')] } },
+      { ...by('__name__'), startAt: { values: [reference('a/12')] } },
+      { ...by('__name__'), startAt: { values: [reference('a/12/b/1')] } },
+      { where: where('f', 'EQUAL', int(1)), ...by('__name__'), startAt: { values: [reference('a/13')] }, ...limit(1) },
+      { where: where('f', 'GREATER_THAN', int(0)), ...by('f'), startAt: { values: [int(2)] } },
+    ].map(({ startAt, ...rest }) => ({ ...rest, startAt: { ...startAt, before } })),
   ),
-  { where: where('f', 'EQUAL', int(1)), ...by('f') },
-  { where: onFields(99, 'EQUAL'), ...by('x', 'y') },
-  ...['__x__', ...[20, 21].map((length) => times(length, () => 'k').join('.'))].map((path) => by(path)),
-  ...[limit(0), limit(-1)],
-  ...[select(), select('__name__'), select('f', 'f'), select(''), select('__x__')],
-  ...[{ from: [{ collectionId: 'a' }, { collectionId: 'b' }] }, { from: [] }, { from: [{}] }, group('a')],
-  { ...group('a'), ...byDescending('__name__') },
+  { ...by('f'), startAt: { values: [int(1), reference('a/10')] } },
+  { startAt: { values: [reference('a/10')] } },
+  ...[text('10'), { referenceValue: OTHER }, reference('b'), reference('b/1')].map((value) => ({
+    ...by('__name__'),
+    startAt: { values: [value] },
+  })),
+  ...[[], [{ referenceValue: 'x' }], [NULL]].map((values) => ({ ...by('f'), startAt: { values } })),
+];
+
+const sources: readonly JsonObject[] = [
+  ...[{ from: [{ collectionId: 'a' }, { collectionId: 'b' }] }, collection('b'), group('a'), group('b')],
+  { ...group('b'), where: where('f', 'EQUAL', int(2)) },
+  { ...group('b'), ...byDescending('f') },
+  { ...group('b'), ...byDescending('__name__') },
+  { ...group('b'), where: where('__name__', 'GREATER_THAN', reference('a/1/b/1')) },
+  { ...group('b'), ...by('__name__'), startAt: { values: [reference('a/1/b/2')] }, ...limit(2) },
+  EVERYWHERE,
   ...[{ where: where('f', 'EQUAL', int(1)) }, by('f'), byDescending('__name__')].map((rest) => ({
-    ...kindless,
+    ...EVERYWHERE,
     ...rest,
   })),
-  { ...kindless, where: where('__name__', 'GREATER_THAN', reference('a/10')) },
-  ...['.', '..', '__x__', 'c'.repeat(1500), 'c'.repeat(1501), 'a/1/b', ''].map(collection),
+  { ...EVERYWHERE, where: where('__name__', 'GREATER_THAN', reference('a/1')), ...limit(3) },
+  ...['.', '..', '__x__', 'c'.repeat(1500), 'a/1/b'].map(collection),
 ];
 
-const aggregations: readonly Operation[] = [
-  ...[{}, limit(2), limit(0), limit(-1), by('g'), select('g')].map((rest) => aggregate([count()], rest)),
-  aggregate([]),
-  ...[[count('x'), count(), count()], [count('field_1'), count()], [{ alias: 'x' }]].map((each) => aggregate(each)),
-  ...['__x__', '`a b`', 'a b', 'a'.repeat(1500), 'a'.repeat(1501)].map((alias) => aggregate([count(alias)])),
-  ...[5, 6].map((length) => aggregate(times(length, (i) => count(`c${i}`)))),
+const counts: readonly Call[] = [
+  ...[{}, limit(2), limit(0), limit(-1), by('f'), by('g'), select('g')].map((rest) => count(rest)),
+  ...[where('f', 'EQUAL', int(1)), where('f', 'EQUAL', int(7))].map((filter) => count({ where: filter }, 'x')),
+  count({ ...by('f'), startAt: { values: [int(1)], before: false } }, '`a b`'),
+  count(group('a')),
+  call('RunAggregationQuery', {
+    parent: DOCUMENTS,
+    structuredAggregationQuery: { structuredQuery: collection('a'), aggregations: [] },
+  }),
 ];
 
 const names: readonly string[] = [
-  ...['.', '..', '__', '____', '__\n__', '__x__', 'x \n y', 'x\0y', ''].map((id) => `a/${id}`),
-  'a/__idx__',
-  ...['x'.repeat(1500), 'x'.repeat(1501), '€'.repeat(501)].map((id) => `a/${id}`),
-  ...['', '__x__', '.', 'c'.repeat(1501)].map((id) => `${id}/1`),
+  ...['.', '..', '__', '__x__', '__\n__', 'x \n y', 'x\0y', '', 'é', '\uffff', '\u{10000}'].map((id) => `a/${id}`),
+  `a/${'x'.repeat(1500)}`,
+  ...['', '__x__', '.'].map((id) => `${id}/1`),
   ...['a', 'a/1/'],
-  ...[100, 101].map((length) => times(length, (i) => `c/${i}`).join('/')),
+  times(100, (i) => `c/${i}`).join('/'),
 ];
 
-const fieldPaths: readonly string[] = [
-  ...['', '__x__', '__name__', '`x.y`', '``', '`x', 'x-y', '1a', 'a..b', 'a.', '*', 'p'.repeat(1500), 'p'.repeat(1501)],
-  ...[`${'p'.repeat(750)}.${'q'.repeat(750)}`, times(21, () => 'k').join('.')],
+const fieldPaths: readonly (readonly string[])[] = [
+  ...['', '__x__', '__name__', '`x.y`', '``', '`x', 'x-y', '1a', 'a..b', 'a.', '.a', '*', 'é', '`é`'].map((path) => [
+    path,
+  ]),
+  ...['`a\\`b`', '`a\\\\b`', 'f', 'f.k', 'm', 'm.k', 'm.n.o', 'new.path', 'none', 'none.k'].map((path) => [path]),
+  ...[[], ['f', 'f'], ['m', 'm.k'], ['m.k', 'm.n'], ['m.k', 'f', 'none']],
 ];
 
 /** Cases of several calls, each with what it is about. */
-const scripts: Readonly<Record<string, readonly Operation[]>> = {
+const scripts: Readonly<Record<string, readonly Call[]>> = {
   'the order of all values': [
     fill(...ALL_VALUES),
     query(by('f')),
     query(byDescending('f')),
-    query({ ...by('f'), startAt: { values: [text('')], before: true }, endAt: { values: [array()] } }),
+    query({ ...by('f'), startAt: { values: [text('')], before: true } }),
   ],
-  'the order of strings that agree in their first 1,500 bytes': [
-    fill(long(1502, 'b'), long(1502, 'a'), long(1500), long(1501), long(1499)),
-    query(by('f')),
-    query(byDescending('f')),
+  'the order of ids': [
+    commit(
+      ...names.slice(4, 6).map((path) => update(path)),
+      ...['b', 'B', 'a1', 'a', '\uffff', '\u{10000}'].map((id) => update(`a/${id}`)),
+    ),
+    query(),
   ],
-  'the order of documents of several depths': [
-    commit(...['b/1', 'a/1/b/1', 'a/1/b/0', 'a/2/b/1'].map((path) => update(path))),
-    ...[group('b'), collection('b'), kindless, { from: [] }, { from: [{}] }].flatMap((each) => [
-      query(each),
-      query(each, `${DOCUMENTS}/a/1`),
-    ]),
-  ],
+  'names that are too long': ['x'.repeat(1501), '€'.repeat(501), times(201, String).join('/')].map((id) =>
+    set(`a/${id}`),
+  ),
   'a write that changes nothing but the order of the keys': [
     set('a/1', { f: int(1), g: map({ a: int(1), b: int(2) }) }),
     set('a/1', { g: map({ b: int(2), a: int(1) }), f: int(1) }),
     get('a/1'),
   ],
+  'a number that changes its type alone': [set('a/1', { f: int(1) }), set('a/1', { f: double(1) }), get('a/1')],
   'update times': [
     set('a/1', { f: int(1) }),
-    set('a/1', { f: int(2) }, updated('$time:0+1')),
+    set('a/1', { f: int(2) }, updated('$time:0')),
     set('a/1', { f: int(2) }),
     set('a/1', { f: int(3) }, updated('$time:0')),
     set('a/1', { f: int(3) }, updated('$time:2')),
+    commit(remove('a/1', updated('$time:0'))),
+    get('a/1'),
+    commit(remove('a/1', updated('$time:4'))),
+    get('a/1'),
     ...[{ nanos: 1 }, { nanos: -1 }, { seconds: '253402300800' }].map((wrong) =>
       set('a/1', {}, updated({ seconds: '1000000000', ...wrong })),
     ),
     set('a/1', {}, { currentDocument: {} }),
   ],
-  'an update time that is the time of the deletion': [
-    set('a/1'),
-    commit(update('a/2'), remove('a/1')),
-    set('a/1', {}, updated('$time:1')),
-  ],
-  'writes that do nothing': [
-    set('a/1'),
-    commit(),
-    commit({}),
-    commit({ verify: `${DOCUMENTS}/a/1`, ...exists(true) }),
+  preconditions: [false, true].flatMap((isThere) =>
+    [true, false].flatMap((value) => [
+      set('a/1', { f: int(1) }, exists(value)),
+      get('a/1'),
+      commit(remove('a/1', exists(value)), update('a/2')),
+      get('a/1', 'a/2'),
+      ...(isThere ? [set('a/1', { g: int(1) })] : []),
+    ]),
+  ),
+  'a document that is deleted and created again': [
+    set('a/1', { f: int(1) }),
+    set('a/1', { f: int(2) }, mask('f')),
     get('a/1'),
+    commit(remove('a/1')),
+    commit(remove('a/1')),
+    set('a/1', { f: int(3) }),
+    get('a/1'),
+    query(),
   ],
-  'a filter with a time that is finer than a microsecond': [
-    set('a/1', { f: time('1', 123_456_789) }),
-    query({ where: where('f', 'EQUAL', time('1', 123_456_789)) }),
+  'commits, all or nothing': [
+    commit(update('a/1', { f: int(1) }), update('a/2', {}, exists(true))),
+    get('a/1'),
+    commit(update('a/1', { f: int(1) }), update('a/2', {}, exists(false)), remove('a/3')),
+    commit(update('a/1', { f: int(2) }), remove('a/2'), update('a/__x__')),
+    query(),
   ],
+  'a batch of writes, of which some fail': [
+    set('a/1', { f: int(1) }),
+    inDatabase('BatchWrite', {
+      writes: [
+        ...[update('a/1', {}, exists(false)), update('a/2', { f: int(2) }), remove('a/3', exists(true)), remove('a/4')],
+        update('a/5', { f: int(5) }, { ...mask('g'), ...exists(true) }),
+      ],
+    }),
+    query(),
+    inDatabase('BatchWrite', { writes: [update('a/6'), update('a/__x__')] }),
+    inDatabase('BatchWrite'),
+    query(),
+  ],
+  'writes that do nothing': [set('a/1'), commit(), commit({}), get('a/1')],
   '501 writes': [commit(...times(501, (i) => update(`a/${i}`, { f: int(i) })))],
-  'a document of another database': [
-    commit({ update: { name: OTHER, fields: {} } }),
-    inDatabase('BatchGetDocuments', { documents: [OTHER] }),
-  ],
   'a document over 1 MiB': [set('a/1', { f: long(700_000), g: long(400_000) })],
-  'a commit over 4 MiB': [commit(...times(6, (i) => update(`a/${i}`, { f: long(800_000) })))],
-  'a commit over 10 MiB': [commit(...times(14, (i) => update(`a/${i}`, { f: long(800_000) })))],
-  'over 40,000 index entries': [set('a/1', { f: array(...times(20_001, int)) })],
-  'bytes that are no message': [{ ...commit(), bytes: Buffer.from([0xff, 0xff, 0xff]).toString('base64') }],
   'malformed databases': [
     ...[undefined, '', 'x', 'projects/p', 'projects/p/databases', 'projects//databases/(default)', DOCUMENTS],
   ].flatMap((database) =>
     [commit(), begin(), get('a/1')].map(({ rpc, request }) => call(rpc, { ...request, database })),
   ),
   'reads of no documents, and of one twice': [set('a/1', { f: int(1) }), get(), get('a/1', 'a/1', 'a/2')],
-  'listings of collections': [
-    commit(...['a/1', 'b/1', 'a/1/s/1', 'a/1/s/1/t/1'].map((path) => update(path))),
-    ...[{}, { pageSize: -1 }, { pageToken: 'x' }, { parent: 'x' }].map(listIds),
-    ...['a/1', 'a/none', 'a'].map((path) => listIds({ parent: `${DOCUMENTS}/${path}` })),
+  'collections of documents': [
+    commit(...['a/1', 'b/1', 'é/1', 'a/1/s/1', 'a/1/s/1/t/1', 'a/2/u/1'].map((path) => update(path))),
+    ...[DOCUMENTS, 'x', ...['a/1', 'a/none', 'a'].map((path) => `${DOCUMENTS}/${path}`)].map((parent) =>
+      call('ListCollectionIds', { parent }),
+    ),
+    commit(...['a/1/s/1', 'a/2/u/1'].map((path) => remove(path))),
+    ...[DOCUMENTS, `${DOCUMENTS}/a/1`, `${DOCUMENTS}/a/2`].map((parent) => call('ListCollectionIds', { parent })),
   ],
-  'an unknown transaction': [commit(), get('a/1'), query()]
-    .map((each) => within(each, '$tx:9'))
-    .concat(rollback('$tx:9')),
+  'an unknown transaction': [commit(), get('a/1'), query(), count()].map((each) => within(each, '$tx:9')),
   'a malformed write in a transaction that has ended': [begin(), rollback(), within(set('a/__x__'))],
-  'a transaction without options': [begin({}), within(set('a/1'))],
-  'a write in a read-only transaction': [begin({ readOnly: {} }), within(set('a/1'))],
-  'a read-only transaction beside a write': [
-    begin({ readOnly: {} }),
-    within(get('a/1')),
+  'a transaction': [
     set('a/1', { f: int(1) }),
-    within(get('a/1')),
-    within(query()),
-    within(commit()),
-  ],
-  'a rollback after a commit': [begin(), within(set('a/1')), rollback()],
-  'a rollback after a rollback': [begin(), rollback(), rollback()],
-  'a commit after a commit that failed': [
     begin(),
-    within(set('a/1', {}, exists(true))),
-    within(set('a/2')),
-    quietly(rollback()),
+    within(get('a/1', 'a/2'), '$tx:1'),
+    within(query(), '$tx:1'),
+    within(count(), '$tx:1'),
+    get('a/1'),
+    within(commit(update('a/1', { f: int(2) }), update('a/2')), '$tx:1'),
+    query(),
+    within(get('a/1'), '$tx:1'),
+    within(set('a/3'), '$tx:1'),
   ],
-  'a transaction begun by a read': [read(['a/1'], { newTransaction: { readWrite: {} } }), within(set('a/1'))],
+  'a transaction that is rolled back': [begin(), within(get('a/1')), rollback(), within(get('a/1')), rollback()],
+  'a rollback after a commit': [begin(), within(set('a/1')), rollback()],
+  'a commit after a commit that failed': [begin(), within(set('a/1', {}, exists(true))), within(set('a/2'))],
+  'a transaction that a read begins': [
+    read(['a/1'], { newTransaction: { readWrite: {} } }),
+    within(set('a/1')),
+    call('RunQuery', { ...query().request, newTransaction: { readWrite: {} } }),
+    within(set('a/1', { f: int(2) }), '$tx:2'),
+    call('RunAggregationQuery', { ...count().request, newTransaction: { readWrite: {} } }),
+    within(set('a/2', { f: int(2) }), '$tx:4'),
+  ],
   'a transaction of another database': [
     begin(),
     within(call('Commit', { database: 'projects/other/databases/(default)', writes: [] })),
-    quietly(rollback()),
   ],
-  'a transaction that reads no documents': [begin(), within(get()), quietly(rollback())],
-  'a transaction that queries all collections': [begin(), within(query(kindless)), quietly(rollback())],
   'reads at earlier times': [
     set('a/1', { f: int(1) }),
     get('a/1'),
     set('a/1', { f: int(2) }),
-    ...['$read:1', '$ago:59', '$ago:61', { seconds: '1700000000', nanos: 1 }, { seconds: '9000000000' }].flatMap(
-      (readTime) => [read(['a/1'], { readTime }), begin({ readOnly: { readTime } })],
+    ...['$read:1', '$ago:59', { seconds: '9000000000' }, { seconds: '1700000000', nanos: 1 }].map((readTime) =>
+      read(['a/1'], { readTime }),
     ),
-    read(['a/1'], { readTime: { seconds: '1000000000' } }),
   ],
   'queries at an earlier time': [
     commit(...times(3, (i) => update(`a/${i}`, { f: int(i) }))),
@@ -329,45 +363,64 @@ const scripts: Readonly<Record<string, readonly Operation[]>> = {
     set('a/1', { f: int(20) }),
     ...[
       ...[query(), query({ where: where('f', 'GREATER_THAN', int(0)), ...byDescending('f') }), query(group('a'))],
-      ...[get('a/0', 'a/1', 'a/2', 'a/3'), aggregate([count()])],
+      ...[get('a/0', 'a/1', 'a/2', 'a/3'), count()],
     ].map(({ rpc, request }) => call(rpc, { ...request, readTime: '$read:1' })),
-    begin({ readOnly: { readTime: '$read:1' } }),
-    within(query(), '$tx:9'),
     query(),
   ],
 };
 
-/** All scripted cases. */
+const tree = commit(
+  ...[
+    ['b/1', 1],
+    ['a/1', 1],
+    ['a/1/b/1', 2],
+    ['a/1/b/2', 2],
+    ['a/2/b/1', 1],
+    ['a/1/b/1/c/1', 1],
+  ].map(([path, f]) => update(String(path), { f: int(Number(f)) })),
+);
+const numbers = commit(
+  ...[
+    [1, 3],
+    [3, 1],
+    [2, 2],
+    [1, 2],
+    [1, 2],
+  ].map(([f = 0, g = 0], i) => update(`a/${i + 10}`, { f: int(f), g: int(g), m: map({ k: int(f), j: int(g) }) })),
+);
+
+/** All cases. */
 export const cases: readonly Case[] = [
   ...rows('stored value', storedValues, (value) => [set('a/1', { f: value }), get('a/1')]),
-  ...rows('compared value', ALL_VALUES, (value) => [
+  ...rows('compared value', COMPARABLE, (value) => [
     fill(...ALL_VALUES),
-    ...['EQUAL', 'LESS_THAN', 'GREATER_THAN_OR_EQUAL'].map((op) => query({ where: where('f', op, value) })),
-    query({ where: where('f', 'IN', array(Object.hasOwn(value, 'arrayValue') ? int(1) : value)) }),
+    ...['EQUAL', 'LESS_THAN', 'LESS_THAN_OR_EQUAL', 'GREATER_THAN', 'GREATER_THAN_OR_EQUAL'].map((op) =>
+      query({ where: where('f', op, value), ...select('__name__') }),
+    ),
+    query({ where: where('f', 'IN', array('arrayValue' in value ? int(1) : value)) }),
   ]),
-  ...rows('size of a filter', sizedFilters, (filter) => [set('a/1', { f: long(1500) }), query({ where: filter })]),
-  ...rows('filter', filters, (filter) => [
+  ...rows('filter', filters, (where) => [
     fill(int(1), int(2), array(int(1), int(2)), NULL, NAN, text('a')),
-    set('a/99', { g: int(2) }),
-    query({ where: filter }),
+    commit(...[1, 2].map((f) => update(`a/9${f}`, { f: int(f), g: int(2), m: map({ k: int(1) }) }))),
+    query({ where }),
   ]),
-  ...rows('query', queries, (structuredQuery) => [
-    commit(...[1, 3, 2].map((f, i) => update(`a/${i + 10}`, { f: int(f), g: int(-f) }))),
-    query(structuredQuery),
-  ]),
+  ...rows('order', orders, (each) => [numbers, set('a/20', { g: int(9) }), query(each)]),
+  ...rows('cursor', cursors, (each) => [numbers, set('a/20', { g: int(9) }), query(each)]),
+  ...rows('collection', sources, (source) => [tree, query(source)]),
   ...rows('parent', ['', 'x', '$db', ...['a', 'a/__x__', 'a/1'].map((path) => `${DOCUMENTS}/${path}`)], (parent) => [
-    query({}, parent),
+    tree,
+    query(collection('b'), parent),
+    query(EVERYWHERE, parent),
   ]),
-  ...rows('aggregation', aggregations, (operation) => [
-    commit(update('a/1', { g: int(5) }), update('a/2', { f: int(1), g: int(6) })),
-    commit(update('a/3', { f: int(2) }), update('a/4', { f: text('x'), g: int(7) })),
-    operation,
-  ]),
+  ...rows('count', counts, (each) => [numbers, set('a/20', { f: text('x') }), each]),
   ...rows('name', names, (path) => [set(path, { f: int(1) }), get(path), commit(remove(path))]),
-  ...rows('field path', fieldPaths, (path) => [
-    set('a/1', { f: int(1), 'x.y': int(2) }),
-    set('a/1', { f: int(3) }, mask(path)),
+  ...rows('field path', fieldPaths, (paths) => [
+    set('a/1', { f: int(1), 'x.y': int(2), m: map({ k: int(1), n: map({ o: int(1) }) }) }),
+    read(['a/1'], { mask: { fieldPaths: paths } }),
+    set('a/1', { f: int(3), m: map({ n: map({ p: int(1) }) }), new: map({ path: int(3) }) }, mask(...paths)),
     get('a/1'),
+    set('a/2', { f: int(3), 'a`b': int(1), 'a\\b': int(1), é: int(1) }, mask(...paths)),
+    get('a/2'),
   ]),
-  ...Object.entries(scripts).map(([title, operations]) => ({ title, operations })),
+  ...Object.entries(scripts).map(([title, calls]) => ({ title, calls })),
 ];

@@ -1,59 +1,51 @@
-import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import fc from 'fast-check';
 import { cases } from './cases';
-import { sequence } from './generator';
+import { deviations } from './deviations';
 import { connect } from './protocol';
-import { RECORDING, writeRecording, type RecordedSequence } from './recording';
-import { runSequence } from './sequence';
+import { runSequence, type Answer } from './sequence';
 
-/*
- * Records what Google's emulator answers to the scripted cases and to random sequences:
- * npm run firestore -- record --google 127.0.0.1:8585 [--seed 1] [--sequences 4000] [--emulator 1.19.9] [--out FILE]
- */
+/* Records what Google's emulator answers to the cases. conformance.test.ts compares the embedded Firestore with it. */
 
+const USAGE = `Usage: npm run firestore -- [options]
+
+Records what Google's emulator answers, which npm test compares with the embedded Firestore.
+
+  --google HOST:PORT   where the emulator listens (default 127.0.0.1:8585)
+  --emulator VERSION   its version, for the recording`;
+
+const RECORDING = 'packages/firestore-local/test/conformance/recording.jsonl';
 /** How many sequences run at once. */
 const WIDTH = 8;
 
-const { values } = parseArgs({
-  options: {
-    google: { type: 'string', default: '127.0.0.1:8585' },
-    seed: { type: 'string', default: '1' },
-    sequences: { type: 'string', default: '4000' },
-    emulator: { type: 'string' },
-    out: { type: 'string', default: RECORDING },
-  },
-});
-
-async function main(): Promise<void> {
-  const seed = Number(values.seed);
-  const emulator = values.emulator ?? findEmulatorVersion();
-  const google = connect(values.google);
-  const random = fc.sample(sequence, { seed, numRuns: Number(values.sequences) });
-  const scripts = [...cases, ...random.map((operations) => ({ operations }))];
-  const sequences: RecordedSequence[] = [];
-  const queue = scripts.entries();
+async function record(address: string, emulator: string): Promise<void> {
+  const google = connect(address);
+  const answers: [string, Answer[]][] = [];
+  const queue = [...cases, ...deviations].entries();
   const work = async (): Promise<void> => {
-    for (const [index, script] of queue) {
-      const database = `projects/c-${process.pid}-${Date.now()}-${index}/databases/(default)`;
-      sequences[index] = { ...script, answers: await runSequence(google, database, script.operations) };
+    for (const [i, { title, calls }] of queue) {
+      const database = `projects/c-${Date.now()}-${i}/databases/(default)`;
+      answers[i] = [title, await runSequence(google, database, calls)];
     }
   };
   await Promise.all(Array.from({ length: WIDTH }, work));
   google.close();
-  writeRecording(values.out, { emulator, seed, date: new Date().toISOString().slice(0, 10), sequences });
-  const calls = scripts.reduce((sum, { operations }) => sum + operations.length, 0);
-  console.log(
-    `Recorded ${cases.length} scripted cases and ${random.length} random sequences of seed ${seed}, ${calls} calls, ` +
-      `of Google's emulator ${emulator} in ${values.out}`,
-  );
+  const lines = [{ emulator, date: new Date().toISOString().slice(0, 10) }, ...answers];
+  writeFileSync(RECORDING, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  console.log(`Recorded ${answers.length} sequences of Google's emulator ${emulator} in ${RECORDING}`);
 }
 
-function findEmulatorVersion(): string {
-  const versions: unknown = JSON.parse(execFileSync('gcloud', ['version', '--format=json'], { encoding: 'utf8' }));
-  const version = (versions as Record<string, string>)['cloud-firestore-emulator'];
-  if (version === undefined) throw new Error('gcloud has no Firestore emulator: name its version with --emulator.');
-  return version;
+try {
+  const { values } = parseArgs({
+    options: {
+      google: { type: 'string', default: '127.0.0.1:8585' },
+      emulator: { type: 'string', default: 'of an unknown version' },
+      help: { type: 'boolean' },
+    },
+  });
+  if (values.help) console.log(USAGE);
+  else void record(values.google, values.emulator);
+} catch (error) {
+  console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+  process.exitCode = 64;
 }
-
-void main();
