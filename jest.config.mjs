@@ -35,9 +35,12 @@ export default {
   // Test files wait for processes, disks and timers as much as for processors.
   // Jest reads a percentage over 100 as that many workers, so this is a number.
   maxWorkers: Math.ceil(1.5 * availableParallelism()),
+  testSequencer: '<rootDir>/test/support/sequencer.cjs',
+  // Tests that run concurrently wait for processes and timers.
+  maxConcurrency: 10,
   workerIdleMemoryLimit: '1GB',
   // On a busy machine, an idle worker needs more than Jest's half second to end.
   workerGracefulExitTimeout: 5_000,
-  // Ends a test that hangs. Tests may take longer on a busy machine, so this limit is long.
-  testTimeout: 120_000,
+  // Ends a test that hangs. On a busy machine a test may take twenty times as long, and one that goes on beside the next disturbs it.
+  testTimeout: 600_000,
 };

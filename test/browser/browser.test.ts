@@ -16,6 +16,8 @@ const problems: string[] = [];
 beforeAll(async () => {
   [service, browser] = await Promise.all([startLocalServer({}), launchChromium()]);
   page = await browser.newPage();
+  // A busy machine may need more than 30 s. Jest ends a test that hangs.
+  page.setDefaultTimeout(0);
   await page.setViewport({ width: 1280, height: 1000 });
   page.on('request', (request) => requested.push(request.url()));
   page.on('requestfailed', (request) => problems.push(`${request.url()} failed`));

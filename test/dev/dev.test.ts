@@ -13,7 +13,6 @@ import {
 
 /** `npm run dev` serves a saved source file at once, and its data stays. */
 
-jest.setTimeout(180_000);
 afterAll(cleanUp);
 
 const ERRORS = 'functions/src/lib/errors.ts';

@@ -41,4 +41,4 @@ test('reads the latest ready list of a market and month, with both prices of eac
     products: ids.map((id) => ({ id, ...prices })),
     none: true,
   });
-}, 120_000);
+});

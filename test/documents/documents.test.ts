@@ -43,7 +43,7 @@ describe('the calls of docs/getting-started.md', () => {
   let service: LocalServer;
   beforeAll(async () => {
     service = await startLocalServer({ API_KEY: undefined, SAMPLE_DATA: 'true' });
-  }, 300_000);
+  });
   afterAll(cleanUp);
 
   test.each(calls)('the call in line $line gets the response that the page shows', async ({ code, shown }) => {

@@ -142,7 +142,7 @@ const oddServers: [string, RequestListener[], number, Partial<Call>?, [number, n
 let baseUrl: string;
 beforeAll(async () => {
   baseUrl = (await startLocalServer({ API_KEY: KEY, SAMPLE_DATA: 'true' })).address('');
-}, 300_000);
+});
 afterAll(cleanUp);
 
 /** Writes the sample list with other values of `info`. */

@@ -23,7 +23,6 @@ import { forkProgram, runProgram } from '../support/programs';
  * how it starts and stops. Starts that fail run concurrently, before all other tests.
  */
 
-jest.setTimeout(180_000);
 afterAll(cleanUp);
 
 const key = { 'x-api-key': 'local-dev-key' };

@@ -16,8 +16,6 @@ import { text } from 'node:stream/consumers';
 
 /** `npm run verify` against `npm start`. */
 
-jest.setTimeout(180_000);
-
 function writeKeyFile(content: string | Buffer): string {
   const file = join(temporaryFolder(), 'key');
   writeFileSync(file, content);

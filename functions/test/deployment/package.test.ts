@@ -92,7 +92,7 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     db = new Firestore({ projectId: PROJECT, host: firestore.address, ssl: false });
     folder = await installDeployPackage();
     await seedIfEmpty(db);
-  }, 180_000);
+  });
 
   afterEach(async () => {
     await served?.stop();

@@ -62,4 +62,4 @@ test('a read and a creation return 200 when the metadata server refuses the rene
   await begun;
   expect(await Promise.all([getMarkets(), creation])).toEqual([200, 200]);
   expect(cloud.token.refusals).toBe(0);
-}, 300_000);
+});

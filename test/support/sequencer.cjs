@@ -1,0 +1,12 @@
+const { default: Sequencer } = require('@jest/test-sequencer');
+
+/** Suites that start programs or search long. Their files are small, and without durations of an earlier run Jest begins with the largest files. */
+const SLOW = /simulation|conformance|resilience|storage|\/(cli|fuzz|deployment|start|documents|browser|commands|dev)\//;
+
+/** Begins with the slow suites, so that none of them runs alone at the end. */
+module.exports = class SlowFirst extends Sequencer {
+  sort(tests) {
+    const rank = ({ path }) => (SLOW.test(path) ? 0 : 1);
+    return super.sort(tests).sort((a, b) => rank(a) - rank(b));
+  }
+};
