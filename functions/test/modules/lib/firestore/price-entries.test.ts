@@ -6,6 +6,7 @@ import { commitPriceEntries, decodeNumber } from '../../../../src/lib/firestore/
 import { streamDocuments } from '../../../../src/lib/firestore/query';
 import { createWorkContext } from '../../../../src/lib/work-context';
 import { startFirestore, type EmbeddedFirestore } from '../../../../../packages/firestore-local/src';
+import { anyCharacter } from '../../../support/arbitrary-text';
 import { useFirestoreEmulator } from '../../../support/firestore';
 
 const PROJECT = 'demo-price-lists';
@@ -45,7 +46,7 @@ async function stored(): Promise<Record<string, unknown>> {
 /** Returns what the SDK stores for a number. */
 const asStored = (value: number): number | bigint => (Number.isSafeInteger(value) ? BigInt(value) : value);
 
-const id = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 }).filter(
+const id = fc.string({ unit: anyCharacter, minLength: 1, maxLength: 300 }).filter(
   // These ids are invalid for a product.
   (text) => text.trim() === text && !text.includes('/') && !/^\.\.?$|^__.*__$/.test(text) && text.isWellFormed(),
 );
@@ -74,7 +75,7 @@ test('a batch stores what the SDK stores for any ids and numbers, is streamed un
       expect(await stored()).toEqual(Object.fromEntries(expected));
       expect(new Map(await streamPrices())).toEqual(new Map(numbers));
     }),
-    { numRuns: 200 },
+    { numRuns: 50 },
   );
   const replaced = sdk.doc(`${COLLECTION}/a`);
   await replaced.set({ price: 1, other: 'field' });

@@ -10,7 +10,7 @@ test('finds the index of an invalid character in any JSON', () => {
       const index = place % (json.length + 1);
       expect(findSyntaxProblem(json.slice(0, index) + NOT_JSON + json.slice(index))?.index).toBe(index);
     }),
-    { numRuns: 2000 },
+    { numRuns: 1_000 },
   );
 });
 
@@ -25,7 +25,7 @@ test('finds the end of an incomplete JSON text', () => {
         expect(findSyntaxProblem(json)).toBeUndefined();
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: 1_000 },
   );
 });
 
@@ -35,7 +35,7 @@ test('finds an error exactly if JSON.parse rejects the text', () => {
     fc.property(fc.string({ unit: characters, maxLength: 8 }), (text) => {
       expect(findSyntaxProblem(text) === undefined).toBe(isJson(text));
     }),
-    { numRuns: 20_000 },
+    { numRuns: 5_000 },
   );
 });
 

@@ -153,7 +153,7 @@ test('JSON, and a text that is nearly JSON, is parsed or rejected as by JSON.par
       // An assertion of Jest takes longer than the parser.
       if (!isDeepStrictEqual(actual, expected)) expect(actual).toEqual(expected);
     }),
-    { numRuns: 10_000 },
+    { numRuns: 3_000 },
   ));
 
 test('a syntax error is located at the same byte wherever the text is cut, also within the large object', () =>
@@ -164,7 +164,7 @@ test('a syntax error is located at the same byte wherever the text is cut, also 
       const { index, received } = problem;
       expect(getError(text, places)).toMatchObject({ byteOffset: Buffer.byteLength(text.slice(0, index)), received });
     }),
-    { numRuns: 5_000 },
+    { numRuns: 2_000 },
   ));
 
 const everyNth = (size: number, length: number): number[] =>
@@ -238,7 +238,7 @@ test('every member is returned unchanged and in order, whatever its name and its
         value: { large: {}, other: 1 },
       });
     }),
-    { numRuns: 2000 },
+    { numRuns: 1_000 },
   ));
 
 test.each([
