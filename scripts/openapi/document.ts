@@ -3,7 +3,7 @@ import { ERROR_DEFINITIONS, toApiError, type ErrorCode } from '../../functions/s
 import { toErrorResponse } from '../../functions/src/lib/http/error-response';
 import { parseText } from '../../functions/src/lib/json/body-parser';
 import { REGION } from '../../functions/src/lib/region';
-import { errorResponseSchema, getErrorResponseSchema } from '../../functions/src/lib/schemas/responses';
+import { errorResponseSchema, getErrorResponseSchema } from './bodies';
 import { errorDescriptions, errorHeaders, getErrorCodes, PREFLIGHT_ERRORS, sharedResponses } from './errors';
 import {
   COMMON_BODY_HEADERS,

@@ -1,9 +1,15 @@
 import * as functions from '../../functions/src';
 import type { OperationFunction } from '../../functions/src/lib/http/endpoint';
 import type { ErrorCode } from '../../functions/src/lib/errors';
-import { addPriceListsRequestSchema } from '../../functions/src/lib/schemas/add-price-lists';
 import { ordersByTeamRequestSchema, supplyOrdersInvoicesRequestSchema } from '../../functions/src/lib/schemas/requests';
-import * as responses from '../../functions/src/lib/schemas/responses';
+import {
+  addPriceListsResponseSchema,
+  marketSchema,
+  orderSchema,
+  teamSchema,
+  warehouseSchema,
+} from '../../functions/src/lib/schemas/responses';
+import * as bodies from './bodies';
 import * as examples from './examples';
 import type { HeaderName } from './headers';
 import type { ZodSchema } from './schemas';
@@ -92,7 +98,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
       `Allow up to ${functions.addPriceLists.operation.runtimeOptions.timeoutSeconds / 60} minutes for the largest lists.`,
     ],
     request: {
-      schema: addPriceListsRequestSchema,
+      schema: bodies.addPriceListsRequestSchema,
       examples: { june: { summary: 'Two products for June 2026', value: examples.priceList } },
       invalidExample: {
         info: { ...examples.priceList.info, date: '6/2026' },
@@ -100,7 +106,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
       },
     },
     response: {
-      schema: responses.addPriceListsResponseSchema,
+      schema: addPriceListsResponseSchema,
       description:
         'Both lists are ready, created by this request or an earlier one. If no market has the `market_id`, the lists are null.',
       examples: {
@@ -126,7 +132,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
       invalidExample: { ...examples.ordersByTeam, status: 'SHIPPED', start_date: '2026-02-30' },
     },
     response: {
-      schema: responses.ordersByTeamResponseSchema,
+      schema: bodies.createRecordMap('OrdersByTeamResponse', 'orders', orderSchema),
       description: 'The orders, keyed by their identifiers.',
       examples: {
         found: {
@@ -147,7 +153,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
       PREFLIGHT,
     ],
     response: {
-      schema: responses.warehousesResponseSchema,
+      schema: bodies.createRecordMap('WarehousesResponse', 'warehouses', warehouseSchema),
       description: 'The warehouses, keyed by their identifiers.',
       examples: {
         found: {
@@ -168,7 +174,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
     summary: 'Get markets',
     description: ['Returns all markets.', NULL_FIELDS, NO_PAGINATION],
     response: {
-      schema: responses.marketsResponseSchema,
+      schema: bodies.createRecordMap('MarketsResponse', 'markets', marketSchema),
       description: 'The markets, keyed by their identifiers.',
       examples: {
         found: {
@@ -183,7 +189,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
     summary: 'Get teams',
     description: ['Returns all teams.', NULL_FIELDS, NO_PAGINATION],
     response: {
-      schema: responses.teamsResponseSchema,
+      schema: bodies.createRecordMap('TeamsResponse', 'teams', teamSchema),
       description: 'The teams, keyed by their identifiers.',
       examples: {
         found: {
@@ -209,7 +215,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
       invalidExample: { ...examples.supplyOrdersInvoices, team_id: '', status: '1' },
     },
     response: {
-      schema: responses.supplyOrdersInvoicesResponseSchema,
+      schema: bodies.supplyOrdersInvoicesResponseSchema,
       description: 'The supply orders, oldest first.',
       examples: {
         found: {

@@ -17,27 +17,11 @@ export class PayloadNotStoredError extends Error {
   }
 }
 
-/** What an attempt writes. */
-export interface AttemptWork {
-  submission: PriceListSubmission;
-  pending: PendingEntries;
-}
-
 /** The outcome of an attempt, as far as the process that carried it out knows. */
 export type AttemptOutcome =
   | KeyOutcome
-  /**
-   * The attempt failed for this reason, but its record may not say so.
-   * `retryAfterMs`: time until the sweep may have resumed it; null if it may not.
-   */
+  /** The attempt failed, but its record may not say so. `retryAfterMs`: as of a stored failure. */
   | { kind: 'unknown'; reason: string; retryAfterMs: number | null };
-
-/** How an attempt ended. */
-export interface AttemptEnd {
-  outcome: AttemptOutcome;
-  /** The error that ended the attempt. */
-  cause?: unknown;
-}
 
 /**
  * Carries out an attempt that owns its key. A stopped attempt can be resumed after each step:
@@ -49,12 +33,12 @@ export interface AttemptEnd {
  * An error in any step fails the attempt: one commit marks both lists as failed and the key as
  * requiring review. A call that fails may still have taken effect, so every step can be repeated.
  *
- * @param prepare stores the rest of the payload and returns the entries to write
+ * @returns the error that ended the attempt as `cause`
  */
 export async function runAttempt(
   attempt: RunningAttempt,
-  prepare: (attempt: RunningAttempt) => Promise<AttemptWork>,
-): Promise<AttemptEnd> {
+  prepare: (attempt: RunningAttempt) => Promise<{ submission: PriceListSubmission; pending: PendingEntries }>,
+): Promise<{ outcome: AttemptOutcome; cause?: unknown }> {
   const { counters } = attempt.keys.context;
   try {
     const submission = await measurePhase(counters, 'entries', async () => {

@@ -81,13 +81,18 @@ export async function writeEntries(
   if (lists === null) return;
   const entries = toEntries(products);
   let stopped = false;
-  attempt.startEntries(pending.expected_forward_cost.length + pending.price_list.length);
+  const progress = {
+    entries_written: 0,
+    entries_total: pending.expected_forward_cost.length + pending.price_list.length,
+  };
+  attempt.setProgress({ ...progress });
   const writeList = async (kind: ListKind) => {
     try {
       for (let start = 0; start < pending[kind].length && !stopped; start += MAX_ENTRIES_PER_COMMIT) {
         const batch = select(entries[kind], pending[kind].subarray(start, start + MAX_ENTRIES_PER_COMMIT));
         await attempt.call(() => writeEntryBatch(keys.db, kind, lists, batch));
-        attempt.addEntries(batch.ids.length);
+        progress.entries_written += batch.ids.length;
+        attempt.setProgress({ ...progress });
       }
     } catch (error) {
       stopped = true;

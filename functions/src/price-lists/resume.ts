@@ -4,7 +4,7 @@ import { retry } from '../lib/firestore/retry';
 import { keyDocument } from '../lib/repositories/price-lists';
 import type { WorkContext } from '../lib/work-context';
 import type { KeyRecord, Progress } from '../lib/schemas/key-record';
-import { runAttempt, type AttemptEnd, type AttemptOutcome } from './attempt';
+import { runAttempt, type AttemptOutcome } from './attempt';
 import { findPendingEntries } from './entries';
 import type { KeyEvent, OperatorDecision, ResumeDecision } from './key-state-machine';
 import { KeyStore, type AppliedOutcome } from './key-store';
@@ -12,7 +12,7 @@ import { readStoredPayload } from './payload';
 import { RunningAttempt } from './running-attempt';
 import type { PriceListSubmission } from './submission-parser';
 
-/** The reason why a key was not resumed or released. The command says what an operator can do about each. */
+/** Why a key was not resumed or released. The command says what an operator can do about each. */
 const MESSAGES = {
   key_in_progress: 'another attempt on the key is in progress',
   key_released: 'the key was released meanwhile',
@@ -78,18 +78,16 @@ interface TakeOverOptions {
  * entries that are missing or differ, and completes it. An error after the take-over, even while the
  * payload is read, fails the attempt.
  *
- * @returns how the attempt ended, or the state of the key if it could not be taken over
+ * @returns as `runAttempt` does, or the state of the key if it could not be taken over
  */
 export async function takeOver(
   { document_id }: KeyRecord,
   decision: ResumeDecision,
   keys: KeyStore,
   { submission, onProgress }: TakeOverOptions = {},
-): Promise<AttemptEnd> {
-  const taken = await applyResume(
-    { kind: 'resume', document_id, attempt: { owner: keys.context.newToken() }, ...decision },
-    keys,
-  );
+): ReturnType<typeof runAttempt> {
+  const attempt = { owner: keys.context.newToken() };
+  const taken = await applyResume({ kind: 'resume', document_id, attempt, ...decision }, keys);
   if (taken.kind !== 'owned') return { outcome: taken };
 
   return runAttempt(new RunningAttempt(taken, keys, 'outage', onProgress), async (attempt) => {
@@ -110,7 +108,6 @@ async function applyResume(event: Extract<KeyEvent, { kind: 'resume' }>, keys: K
   }
 }
 
-/** Reads the payload of an attempt, in one try. @throws ResolutionError payload_unusable */
 async function readSubmission(record: KeyRecord, db: Database): Promise<PriceListSubmission> {
   const payload = await readStoredPayload(db, record);
   if (payload.kind === 'invalid') throw new ResolutionError('payload_unusable', payload.reason);

@@ -26,7 +26,6 @@ export class RunningAttempt {
   #renewal: Promise<void> | undefined;
   #progress: Progress = { entries_written: 0, entries_total: 0 };
 
-  /** @param onProgress called when the writing of entries begins, and after each batch */
   constructor(
     { record, heldUntil }: HeldKey,
     readonly keys: KeyStore,
@@ -37,17 +36,7 @@ export class RunningAttempt {
     this.#heldUntil = heldUntil;
   }
 
-  /** Begins to count the entries that this attempt writes, in both lists. */
-  startEntries(entries_total: number): void {
-    this.#setProgress({ entries_written: 0, entries_total });
-  }
-
-  addEntries(written: number): void {
-    const { entries_written, entries_total } = this.#progress;
-    this.#setProgress({ entries_written: entries_written + written, entries_total });
-  }
-
-  #setProgress(progress: Progress): void {
+  setProgress(progress: Progress): void {
     this.#progress = progress;
     this.onProgress(progress);
   }

@@ -1,7 +1,7 @@
 import { MAX_DOCUMENT_ID_BYTES } from '../lib/document-id';
 import { ValidationError, type FieldError } from '../lib/errors';
 import type { BodyParser } from '../lib/json/body-parser';
-import { StreamingJsonParser, type MemberHandler } from '../lib/json/streaming-parser';
+import { StreamingJsonParser } from '../lib/json/streaming-parser';
 import { OUTSIDE_PRODUCTS_LIMIT, PRODUCT_LIMIT } from '../lib/payload-limits';
 import {
   infoSchema,
@@ -40,7 +40,10 @@ export function createPriceListParser(): BodyParser<PriceListSubmission> {
     streamedMember: 'products',
     envelopeLimit: OUTSIDE_PRODUCTS_LIMIT,
     memberLimit: PRODUCT_LIMIT,
-    createHandler: () => (products = new ProductsValidator()),
+    createHandler: () => {
+      products = new ProductsValidator();
+      return products.onMember;
+    },
   });
   return { write: (text) => json.write(text), end: () => toSubmission(json.end(), products) };
 }
@@ -58,14 +61,14 @@ function toSubmission(body: unknown, products: ProductsValidator): PriceListSubm
 }
 
 /** Validates products one by one as they arrive. */
-class ProductsValidator implements MemberHandler {
+class ProductsValidator {
   /** The index of each id in the columns. */
   #indexes = new Map<string, number>();
   #expectedForwardCostPrices: number[] = [];
   #priceListPrices: number[] = [];
   readonly #errors: FieldError[] = [];
 
-  onMember(id: string, value: unknown): void {
+  readonly onMember = (id: string, value: unknown): void => {
     if (this.#errors.length >= MAX_FIELD_ERRORS) return;
     const idError = validateProductId(id);
     if (idError !== undefined) this.#errors.push({ path: `products.${toShownId(id)}`, message: idError });
@@ -76,7 +79,7 @@ class ProductsValidator implements MemberHandler {
     this.#indexes.set(id, index);
     this.#expectedForwardCostPrices[index] = prices.expected_forward_cost_price;
     this.#priceListPrices[index] = prices.price_list_price;
-  }
+  };
 
   #validatePrices(id: string, value: unknown): ProductPrices | undefined {
     const prices = productPricesSchema.safeParse(value);

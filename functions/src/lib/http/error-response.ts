@@ -1,8 +1,7 @@
 import { ERROR_DEFINITIONS, ValidationError, type ApiError } from '../errors';
-import type { ErrorResponse } from '../schemas/responses';
 
 /** Returns the response body of an error: field errors for an invalid payload, otherwise one message. */
-export function toErrorResponse(error: ApiError): ErrorResponse {
+export function toErrorResponse(error: ApiError): object {
   const { message } = ERROR_DEFINITIONS[error.code];
   if (!(error instanceof ValidationError)) return { error: message };
   const more = error.isComplete ? '' : `; validation stopped after ${error.errors.length} errors, there may be more`;

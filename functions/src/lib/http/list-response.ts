@@ -1,11 +1,9 @@
 import type { Counters } from '../work-context';
 
-/** Records of a list in the order in which they arrive, each with the id of its document. */
-type RecordBatches = AsyncIterable<RecordBatch> | Iterable<RecordBatch>;
-
-type RecordBatch = RecordEntry[];
-
+/** A record with the id of its document. */
 type RecordEntry = [id: string, record: object];
+
+type RecordBatches = AsyncIterable<RecordEntry[]> | Iterable<RecordEntry[]>;
 
 /**
  * Streams the JSON `{"<name>": {"<id>": record, …}, "count": n}`. The count is last because it is
@@ -22,7 +20,6 @@ export const streamRecordArray = (name: string, batches: RecordBatches, counters
 
 const toElement = ([id, record]: RecordEntry): string => JSON.stringify({ id, ...record });
 
-/** Counts the records that it streams. */
 async function* streamList(
   start: string,
   batches: RecordBatches,

@@ -11,19 +11,16 @@ const PLAIN_MEMBER =
 const MAX_BATCH_LENGTH = 64 * 1024;
 
 /** Receives the members of an object that is too large for memory, in the order of the text. */
-export interface MemberHandler {
-  onMember(name: string, value: unknown): void;
-}
+type OnMember = (name: string, value: unknown) => void;
 
-export interface StreamingJsonOptions {
+interface StreamingJsonOptions {
   /** Name of the member of the outermost object whose own members are streamed. */
   streamedMember: string;
-  /** Limit of the text outside the streamed member. */
   envelopeLimit: PayloadLimit;
   /** Limit of each name and each value in the streamed member. */
   memberLimit: PayloadLimit;
   /** Called when the streamed object starts. The last of several with the same name counts, as with `JSON.parse`. */
-  createHandler: () => MemberHandler;
+  createHandler: () => OnMember;
 }
 
 /**
@@ -37,17 +34,15 @@ export class StreamingJsonParser {
   #text = '';
   /** Bytes of the text before {@link #text}. */
   #byteOffset = 0;
-  /** Index in {@link #text} from which the next token is searched. */
   #index = 0;
   /** Index in {@link #text} of the current part: a piece of the envelope, or a member's name or value. */
   #partStart = 0;
-  /** The text outside the streamed member. */
   #envelope = '';
   #envelopeBytes = 0;
   /** The last name in the outermost object or in the streamed member. Undefined after a value in the streamed member. */
   #name: string | undefined;
   /** Undefined outside the streamed member. */
-  #handler: MemberHandler | undefined;
+  #onMember: OnMember | undefined;
 
   constructor(private readonly options: StreamingJsonOptions) {}
 
@@ -78,11 +73,11 @@ export class StreamingJsonParser {
       const end = this.#scanner.next(this.#text, this.#index, isLast);
       if (end === undefined) break;
       this.#index = end;
-      if (this.#handler === undefined) this.#readEnvelopeToken();
-      else this.#readMemberToken(this.#handler);
+      if (this.#onMember === undefined) this.#readEnvelopeToken();
+      else this.#readMemberToken(this.#onMember);
     }
     const { problem } = this.#scanner;
-    if (this.#handler === undefined) this.#takeEnvelopePart();
+    if (this.#onMember === undefined) this.#takeEnvelopePart();
     this.#byteOffset += Buffer.byteLength(this.#text.slice(0, this.#partStart));
     // The text after an error is discarded.
     this.#text = this.#text.slice(this.#partStart, problem?.index);
@@ -101,7 +96,7 @@ export class StreamingJsonParser {
     if (depth !== 2 || token !== '{' || this.#name !== this.options.streamedMember) return;
     this.#takeEnvelopePart();
     this.#name = undefined;
-    this.#handler = this.options.createHandler();
+    this.#onMember = this.options.createHandler();
   }
 
   /**
@@ -112,7 +107,7 @@ export class StreamingJsonParser {
    */
   #readPlainMembers(): boolean {
     const { depth, expected } = this.#scanner;
-    if (this.#handler === undefined || depth !== 2 || expected !== 'name') return true;
+    if (this.#onMember === undefined || depth !== 2 || expected !== 'name') return true;
     const pairs: string[] = [];
     let end = this.#index;
     while (end - this.#index < MAX_BATCH_LENGTH) {
@@ -128,13 +123,13 @@ export class StreamingJsonParser {
     } catch {
       return false;
     }
-    for (const [name, value] of members) this.#handler.onMember(name, value);
+    for (const [name, value] of members) this.#onMember(name, value);
     this.#index = end;
     this.#partStart = end;
     return true;
   }
 
-  #readMemberToken(handler: MemberHandler): void {
+  #readMemberToken(onMember: OnMember): void {
     const { depth, tokenStart } = this.#scanner;
     const token = this.#text.charAt(tokenStart);
     const isEnd = depth === 1;
@@ -146,9 +141,9 @@ export class StreamingJsonParser {
       return;
     }
     // An object without members has no name.
-    if (this.#name !== undefined) handler.onMember(this.#name, parseJson(part));
+    if (this.#name !== undefined) onMember(this.#name, parseJson(part));
     this.#name = undefined;
-    if (isEnd) this.#handler = undefined;
+    if (isEnd) this.#onMember = undefined;
   }
 
   /** @param next index of the next part */
@@ -168,7 +163,7 @@ export class StreamingJsonParser {
   /** @param part the complete part, or the beginning of it that has arrived */
   #assertSize(part: string): void {
     const { envelopeLimit, memberLimit } = this.options;
-    const [limit, bytesBefore] = this.#handler === undefined ? [envelopeLimit, this.#envelopeBytes] : [memberLimit, 0];
+    const [limit, bytesBefore] = this.#onMember === undefined ? [envelopeLimit, this.#envelopeBytes] : [memberLimit, 0];
     // A UTF-16 code unit has at most three bytes of UTF-8, so few texts need an exact count.
     if (bytesBefore + 3 * part.length <= limit.bytes) return;
     if (bytesBefore + Buffer.byteLength(part) > limit.bytes) throw new PayloadTooLargeError(limit);

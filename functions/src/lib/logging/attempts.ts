@@ -1,14 +1,12 @@
 import { logEvent, redact, toOperatorField, type LogSeverity } from './event';
 
-/** The fields of an attempt that are logged. */
-export interface AttemptFields {
+interface AttemptFields {
   document_id: string;
   products_count: number;
   lists: { price_list_id: string; currency_differs: boolean } | null;
 }
 
-/** An attempt that has completed. */
-export interface CompletedFields extends AttemptFields {
+interface CompletedFields extends AttemptFields {
   claimed_at: number;
   updated_at: number;
 }
@@ -43,26 +41,17 @@ export function createPriceListLogger(request_id: string) {
   };
 }
 
-/** The severity and event for each result of the sweep. */
 const SWEEP_EVENTS = {
   resumed: ['INFO', 'price_list_resumed'],
   deferred: ['NOTICE', 'price_list_deferred'],
   left: ['ERROR', 'price_list_left'],
 } as const satisfies Record<string, readonly [LogSeverity, string]>;
 
-/** A result of the sweep, which came at the time `time`. */
-interface ResultFields {
-  time: number;
-  result: keyof typeof SWEEP_EVENTS;
-  reason: string | null;
-}
-
-/** An attempt, identified by its request record and never by its key, with the trace of the request that claimed it. */
-interface SweptFields extends CompletedFields {
-  trace_id: string | null;
-}
-
-export function logSweepResult({ time, result, reason }: ResultFields, attempt: SweptFields): void {
+/** Identifies the attempt by its request record, never by its key. @param trace_id of the request that claimed the key */
+export function logSweepResult(
+  { time, result, reason }: { time: number; result: keyof typeof SWEEP_EVENTS; reason: string | null },
+  attempt: CompletedFields & { trace_id: string | null },
+): void {
   const [severity, event] = SWEEP_EVENTS[result];
   const { document_id, trace_id, claimed_at } = attempt;
   const facts = result === 'resumed' ? toCompletionFields(attempt) : { since_claim_ms: time - claimed_at };

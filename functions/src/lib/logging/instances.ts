@@ -1,6 +1,5 @@
 import { logEvent } from './event';
 
-/** Logs that this instance has loaded its function. */
 export const logInstanceStarted = (entry: { version: string; commit: string; node: string }) =>
   logEvent('INFO', 'instance_started', entry);
 

@@ -20,7 +20,7 @@ import {
 import type { ListDocument, PriceListDocument } from '../schemas/responses';
 import { collections, fields, subcollections } from '../firestore/collections';
 import { DELETED, type Database, type CommitWrites } from '../firestore/database';
-import { decodeNumber } from '../firestore/price-entries';
+import { decodeNumber, type PriceEntryBatch } from '../firestore/price-entries';
 import { toMarket } from './organisation';
 
 /**
@@ -36,7 +36,6 @@ export const newDocumentId = ({ firestore }: Database): string =>
 export const keyDocumentId = (boqListId: string): string =>
   createHash('sha256').update(boqListId, 'utf8').digest('hex');
 
-/** Where the record of a key is stored. */
 export type KeyReference = DocumentReference;
 
 interface KeyMetadata {
@@ -57,7 +56,6 @@ export interface KeySnapshot extends KeyMetadata {
 /** A key record that a query found. One that is `unreadable` does not parse. */
 export type FoundKey = KeyMetadata & ({ kind: 'readable'; record: KeyRecord } | { kind: 'unreadable' });
 
-/** Whether a record is stored under the id that belongs to the key. */
 export const isKeyOf = ({ id }: KeyReference, boqListId: string): boolean => id === keyDocumentId(boqListId);
 
 export async function readKey(db: Database, reference: KeyReference): Promise<KeySnapshot> {
@@ -73,16 +71,7 @@ export async function readKeyAndMarket(db: Database, key: KeyReference, marketId
   return { key: toKeySnapshot(found), market: market.exists ? toMarket(market.data() ?? {}) : null };
 }
 
-/** Maximum number of keys that one call reads. */
 export const KEYS_PER_PAGE = 100;
-
-export interface DueKeys {
-  keys: FoundKey[];
-  /** Whether no other key was due when this page was read. */
-  isLast: boolean;
-  /** The time of the read; undefined if Firestore returned no document. */
-  readAt: number | undefined;
-}
 
 /**
  * Reads a page of the keys that are due, the longest due first. Firestore's clock decides what is due,
@@ -90,8 +79,9 @@ export interface DueKeys {
  *
  * @param from the last key of the previous page; or a due time in Unix milliseconds to begin at;
  * undefined for the first page
+ * @returns `isLast`: no other key was due. `readAt`: undefined if Firestore returned no document
  */
-export async function readDueKeys(db: Database, from: FoundKey | number | undefined): Promise<DueKeys> {
+export async function readDueKeys(db: Database, from: FoundKey | number | undefined) {
   const page = keyRecords(db).orderBy('sweep_due_at').orderBy('__name__').limit(KEYS_PER_PAGE);
   const keys: FoundKey[] = [];
   let readAt: number | undefined;
@@ -145,7 +135,6 @@ export function failLists(db: Database, writes: CommitWrites, { lists, updated_a
     writes.set(listDocument(db, kind, lists), { status: 'failed', updated_at }, { merge: true });
 }
 
-/** Writes both list documents completely, whether or not they exist. */
 export function setListDocuments(
   db: Database,
   writes: CommitWrites,
@@ -193,7 +182,6 @@ export function setPayloadChunk(
   writes.set(chunks.doc(String(index).padStart(4, '0')), { data });
 }
 
-/** Reads the stored chunks of an attempt's payload, in order. */
 export async function readPayloadChunks(db: Database, { document_id }: Attempt): Promise<Buffer[]> {
   const chunks: Buffer[] = [];
   for await (const chunk of db.stream(requestDocument(db, document_id).collection(subcollections.payload))) {
@@ -203,7 +191,6 @@ export async function readPayloadChunks(db: Database, { document_id }: Attempt):
   return chunks;
 }
 
-/** The collection of each list of an attempt. */
 export const LIST_COLLECTIONS = {
   expected_forward_cost: collections.expectedForwardCosts,
   price_list: collections.priceLists,
@@ -219,13 +206,9 @@ export const listDocument = ({ firestore }: Database, kind: ListKind, lists: Cla
 export const entriesCollection = (db: Database, kind: ListKind, lists: ClaimedLists): CollectionReference =>
   listDocument(db, kind, lists).collection(subcollections.products);
 
-/** Entries of one list in columns: `prices[i]` is the price of `ids[i]`. */
-export interface EntryColumns {
-  ids: readonly string[];
-  prices: Float64Array;
-}
+/** Entries of one list in columns. */
+export type EntryColumns = Pick<PriceEntryBatch, 'ids' | 'prices'>;
 
-/** Writes at most 500 entries of a list (docs/api.md#behaviour-of-add-price-lists) in one commit. */
 export function writeEntryBatch(
   db: Database,
   kind: ListKind,

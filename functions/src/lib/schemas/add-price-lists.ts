@@ -70,28 +70,3 @@ export function validateProductId(id: string): string | undefined {
   if (id !== id.trim()) return 'A product identifier must not start or end with whitespace';
   return problem && DOCUMENT_ID_MESSAGES[problem];
 }
-
-/**
- * The body as one schema, for docs/openapi.json. Requests are validated with its parts and
- * {@link validateProductId}: zod's record drops a `__proto__` key and collects every error of
- * 100,000 products.
- */
-export const addPriceListsRequestSchema = z
-  .object({
-    info: infoSchema,
-    products: z
-      .record(
-        z
-          .string()
-          .regex(/^(?!\s)(?![\s\S]*\s$)(?!\.\.?$)(?!__[\s\S]*__$)[^/]+$/)
-          .refine((id) => validateProductId(id) === undefined),
-        productPricesSchema,
-      )
-      .refine((products) => Object.keys(products).length > 0)
-      .meta({ minProperties: 1 })
-      .describe(
-        'One member for each product, named by its identifier: no `/`, not `.` or `..`, not of the form `__name__`, no ' +
-          `whitespace at either end, no lone surrogate, 1 to ${MAX_DOCUMENT_ID_BYTES} bytes of UTF-8.`,
-      ),
-  })
-  .meta({ id: 'AddPriceListsRequest' });

@@ -1,15 +1,13 @@
 import * as z from 'zod';
-import type { ErrorCode } from '../errors';
 
 /**
- * Response bodies. The response types and docs/openapi.json follow from these schemas. No response is
- * parsed with them at run time.
+ * The records and the bodies of responses. Their types and docs/openapi.json follow from these schemas. No
+ * response is parsed with them at run time.
  */
 
 const NULL_IF_MALFORMED = 'Null if the stored record is incomplete or malformed.';
 
 const idField = z.string();
-const countField = z.int().nonnegative().describe('Number of records in the response. Comes last.');
 const nullableText = z.string().min(1).nullable().describe(NULL_IF_MALFORMED);
 const codeField = (what: string) => nullableText.describe(`${what}, trimmed and uppercased. ${NULL_IF_MALFORMED}`);
 const countryCode = codeField('Country code');
@@ -55,20 +53,6 @@ export const supplyOrderSchema = z
   .meta({ id: 'SupplyOrder' });
 /** Has no id field: the id is the document's id. */
 export type SupplyOrder = Omit<z.output<typeof supplyOrderSchema>, 'id'>;
-
-const createRecordMap = (id: string, name: string, record: z.ZodType) =>
-  z.object({ [name]: z.record(idField, record), count: countField }).meta({ id });
-
-export const ordersByTeamResponseSchema = createRecordMap('OrdersByTeamResponse', 'orders', orderSchema);
-export const warehousesResponseSchema = createRecordMap('WarehousesResponse', 'warehouses', warehouseSchema);
-export const marketsResponseSchema = createRecordMap('MarketsResponse', 'markets', marketSchema);
-export const teamsResponseSchema = createRecordMap('TeamsResponse', 'teams', teamSchema);
-export const supplyOrdersInvoicesResponseSchema = z
-  .object({
-    supply_orders: z.array(supplyOrderSchema).describe('Oldest first, then by identifier.'),
-    count: countField,
-  })
-  .meta({ id: 'InvoicesResponse' });
 
 /** The list document of an expected forward cost list, without its id. */
 const listDocumentSchema = z.object({
@@ -117,24 +101,3 @@ export const addPriceListsResponseSchema = z
   })
   .meta({ id: 'PriceListsResponse' });
 export type PriceListsResponse = z.output<typeof addPriceListsResponseSchema>;
-
-const fieldErrorSchema = z
-  .object({
-    path: z.string().describe('Path of the invalid field, such as `products.<product_id>.price_list_price`.'),
-    message: z.string().describe('What was expected, and what kind of value was received. Never the value itself.'),
-  })
-  .meta({ id: 'FieldError' });
-
-export const errorResponseSchema = z.object({ error: z.string() }).meta({ id: 'ErrorResponse' });
-
-export const validationErrorResponseSchema = z
-  .object({
-    success: z.literal(false),
-    message: z.string().describe('States that the payload is invalid, and whether validation stopped early.'),
-    errors: z.array(fieldErrorSchema).min(1),
-  })
-  .meta({ id: 'ValidationErrorResponse' });
-
-export const getErrorResponseSchema = (errorCode: ErrorCode) =>
-  errorCode === 'validation_failed' ? validationErrorResponseSchema : errorResponseSchema;
-export type ErrorResponse = z.output<ReturnType<typeof getErrorResponseSchema>>;

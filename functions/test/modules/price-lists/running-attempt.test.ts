@@ -41,13 +41,12 @@ describe('the lease of a creation', () => {
   test('is renewed each time that it is due, with the progress so far', async () => {
     const attempt = await startAttempt();
     database.clock.advance(SECOND);
-    attempt.startEntries(100);
-    for (const [seconds, written] of [
+    for (const [seconds, entries_written] of [
       [19, 10],
-      [19, 30],
-      [1, 35],
+      [19, 40],
+      [1, 75],
     ] as const) {
-      attempt.addEntries(written);
+      attempt.setProgress({ entries_written, entries_total: 100 });
       database.clock.advance(seconds * SECOND);
       await attempt.keepLease();
     }

@@ -28,7 +28,7 @@ function parse(text: string, cuts: readonly number[]): Read {
   let members: Member[] = [];
   const createHandler = () => {
     members = [];
-    return { onMember: (name: string, value: unknown) => void members.push([name, value]) };
+    return (name: string, value: unknown) => void members.push([name, value]);
   };
   const parser = new StreamingJsonParser({ ...options, createHandler });
   const places = cuts.map((cut) => cut % (text.length + 1)).filter((cut) => !/[\udc00-\udfff]/.test(text.charAt(cut)));

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { ValidationError } from '../../../../src/lib/errors';
 import { parseText } from '../../../../src/lib/json/body-parser';
-import { addPriceListsRequestSchema } from '../../../../src/lib/schemas/add-price-lists';
+import { addPriceListsRequestSchema } from '../../../../../scripts/openapi/bodies';
 import { createPriceListParser } from '../../../../src/price-lists/submission-parser';
 import { createPriceListBody, toProductEntries } from '../../../support/submissions';
 
