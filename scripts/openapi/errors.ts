@@ -5,21 +5,22 @@ import type { Operation } from './operations';
 
 /** What each error means to a client, and what to do about it. */
 export const errorDescriptions: Record<ErrorCode, string> = {
-  validation_failed: `The body breaks a rule; \`errors\` names the fields, for add price lists at most ${MAX_FIELD_ERRORS}. Correct it before sending it again.`,
+  validation_failed: `The body breaks a rule; \`errors\` names the fields, for add price lists at most ${MAX_FIELD_ERRORS}. Correct the body before you send it again.`,
   invalid_api_key: 'The API key is missing or invalid.',
   origin_not_allowed: 'A preflight from an origin that is not allowed.',
   method_not_allowed: 'Any method other than the one in `Allow`, including `HEAD`.',
   request_timeout: 'The body did not arrive in time. Send it again.',
   idempotency_key_reused: 'The `boq_list_id` belongs to another payload. Do not retry: use a new identifier.',
-  request_in_progress: 'An identical request is in progress. Send it again after the time in `Retry-After`.',
+  request_in_progress: 'The service is still processing this payload. Send it again after the time in `Retry-After`.',
   review_required:
-    'An earlier attempt failed. With `Retry-After` the service resumes it by itself: send the request again after that time. Without the header an operator has to resolve the attempt: contact support.',
-  payload_too_large: 'The body, or a part of it, is too large as sent or inflated. The headers name the limit.',
-  api_key_not_configured: 'The service has no API key to compare with. Contact support.',
+    'An earlier attempt failed. With `Retry-After` the service resumes it without an operator: send the request again after that time. Without the header an operator has to resolve the attempt: contact support.',
+  payload_too_large:
+    'The body, or a part of it, is too large as sent or inflated. `X-Payload-Limit-Bytes` and `X-Payload-Limit-Scope` name the limit.',
+  api_key_not_configured: 'The service has no API key. Contact support.',
   creation_failed:
-    'The lists could not be created and are `failed`. With `Retry-After` the service resumes the attempt by itself: send the request again after that time. Without the header an operator has to resolve the attempt: contact support.',
+    'The attempt failed. With `Retry-After` the service resumes it without an operator: send the request again after that time. Without the header an operator has to resolve the attempt: contact support.',
   internal_error: 'The service failed. Send the request again, which is safe for every operation.',
-  writes_paused: 'Price lists are paused. Send the request again after the time in `Retry-After`.',
+  writes_paused: 'An operator has paused price lists. Send the request again after the time in `Retry-After`.',
 };
 
 /** Headers that an error response has besides the common ones. */

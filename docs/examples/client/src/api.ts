@@ -472,7 +472,7 @@ export interface components {
                 };
             };
         };
-        /** @description The body, or a part of it, is too large as sent or inflated. The headers name the limit. */
+        /** @description The body, or a part of it, is too large as sent or inflated. `X-Payload-Limit-Bytes` and `X-Payload-Limit-Scope` name the limit. */
         PayloadTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -492,7 +492,7 @@ export interface components {
             };
         };
         /**
-         * @description The service has no API key to compare with. Contact support.
+         * @description The service has no API key. Contact support.
          *
          *     The service failed. Send the request again, which is safe for every operation.
          */
@@ -605,7 +605,7 @@ export interface operations {
                     "application/json": components["schemas"]["PriceListsResponse"];
                 };
             };
-            /** @description The body breaks a rule; `errors` names the fields, for add price lists at most 100. Correct it before sending it again. */
+            /** @description The body breaks a rule; `errors` names the fields, for add price lists at most 100. Correct the body before you send it again. */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -625,9 +625,9 @@ export interface operations {
             /**
              * @description The `boq_list_id` belongs to another payload. Do not retry: use a new identifier.
              *
-             *     An identical request is in progress. Send it again after the time in `Retry-After`.
+             *     The service is still processing this payload. Send it again after the time in `Retry-After`.
              *
-             *     An earlier attempt failed. With `Retry-After` the service resumes it by itself: send the request again after that time. Without the header an operator has to resolve the attempt: contact support.
+             *     An earlier attempt failed. With `Retry-After` the service resumes it without an operator: send the request again after that time. Without the header an operator has to resolve the attempt: contact support.
              */
             409: {
                 headers: {
@@ -648,11 +648,11 @@ export interface operations {
             };
             413: components["responses"]["PayloadTooLarge"];
             /**
-             * @description The service has no API key to compare with. Contact support.
+             * @description The service has no API key. Contact support.
              *
              *     The service failed. Send the request again, which is safe for every operation.
              *
-             *     The lists could not be created and are `failed`. With `Retry-After` the service resumes the attempt by itself: send the request again after that time. Without the header an operator has to resolve the attempt: contact support.
+             *     The attempt failed. With `Retry-After` the service resumes it without an operator: send the request again after that time. Without the header an operator has to resolve the attempt: contact support.
              */
             500: {
                 headers: {
@@ -671,7 +671,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Price lists are paused. Send the request again after the time in `Retry-After`. */
+            /** @description An operator has paused price lists. Send the request again after the time in `Retry-After`. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -723,7 +723,7 @@ export interface operations {
                     "application/json": components["schemas"]["OrdersByTeamResponse"];
                 };
             };
-            /** @description The body breaks a rule; `errors` names the fields, for add price lists at most 100. Correct it before sending it again. */
+            /** @description The body breaks a rule; `errors` names the fields, for add price lists at most 100. Correct the body before you send it again. */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -814,7 +814,7 @@ export interface operations {
                 };
             };
             /**
-             * @description The service has no API key to compare with. Contact support.
+             * @description The service has no API key. Contact support.
              *
              *     The service failed. Send the request again, which is safe for every operation.
              */
@@ -1004,7 +1004,7 @@ export interface operations {
                     "application/json": components["schemas"]["InvoicesResponse"];
                 };
             };
-            /** @description The body breaks a rule; `errors` names the fields, for add price lists at most 100. Correct it before sending it again. */
+            /** @description The body breaks a rule; `errors` names the fields, for add price lists at most 100. Correct the body before you send it again. */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
