@@ -1,6 +1,6 @@
 import type { Database } from '../src/lib/firestore/database';
 import { retry } from '../src/lib/firestore/retry';
-import { streamStoredEntries, type EntryColumns, type ListKind } from '../src/lib/repositories/price-lists';
+import type { EntryColumns, ListKind } from '../src/lib/repositories/price-lists';
 import type { WorkContext } from '../src/lib/work-context';
 import type { Attempt, ClaimedLists } from '../src/lib/schemas/key-record';
 import { toEntries } from '../src/price-lists/entries';
@@ -8,7 +8,7 @@ import { compareEntries } from './entry-differences';
 import type { AttemptDocuments, StoredList } from './invariants';
 import { readStoredPayload } from '../src/price-lists/payload';
 import type { ProductColumns } from '../src/price-lists/submission-parser';
-import { countEntries, readAttemptDocuments, readEntries, type Fields } from '../records/stored-records';
+import { countEntries, readAttemptDocuments, readEntries, streamEntries, type Fields } from '../records/stored-records';
 
 /** Number of counted entries that Firestore bills as one document read. */
 const COUNTED_PER_READ = 1_000;
@@ -59,7 +59,7 @@ export class AttemptReader {
     const columns = wanted[kind];
     const isComplete = this.sampleSize === Infinity;
     const readStored = () =>
-      isComplete ? streamStoredEntries(this.db, kind, lists) : readEntries(this.db, kind, lists, columns.ids);
+      isComplete ? streamEntries(this.db, kind, lists) : readEntries(this.db, kind, lists, columns.ids);
     const entries = await this.read(
       () => compareEntries(columns, readStored()),
       isComplete ? entryCount : columns.ids.length,

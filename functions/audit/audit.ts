@@ -13,13 +13,16 @@ import {
   checkSweepDueAt,
   checkTimes,
   getAttemptsOfKey,
+  getListPath,
   type Violation,
 } from './invariants';
 import {
   ATTEMPT_COLLECTIONS,
   ID_TYPE_OF,
   PAGE_SIZE,
+  SUBCOLLECTION_OF,
   findBoqListIds,
+  findNextParent,
   readKeyDocument,
   readPage,
   readPages,
@@ -74,6 +77,7 @@ export async function audit(
   const auditor = new Auditor(db, context, sampleSize, reporter);
   await auditor.checkKeys();
   for (const collection of ATTEMPT_COLLECTIONS) await auditor.checkReferences(collection);
+  await Promise.all(ATTEMPT_COLLECTIONS.map((collection) => auditor.checkParents(collection)));
   return auditor.getReport();
 }
 
@@ -86,8 +90,8 @@ interface StoredKey {
 
 class Auditor {
   readonly #reader: AttemptReader;
-  /** The ids of the request records and lists of all attempts that were checked. */
-  readonly #referred = new Set<string>();
+  /** The paths of the request records and lists of all attempts that were checked, and of those that belong to no attempt. */
+  readonly #known = new Set<string>();
   readonly #counts = { keys: 0, attempts: 0, violations: 0, without_lists: 0, other_currency: 0 };
 
   constructor(
@@ -117,12 +121,35 @@ class Auditor {
   /** Checks that every document of a collection belongs to an attempt of a key. */
   async checkReferences(collection: AttemptCollection): Promise<void> {
     await this.#forEachDocument(collection, ['status'], async ([id, { status }]) => {
-      // A document that is not referred to may belong to an attempt that was claimed after its key was checked.
-      if (this.#referred.has(id) || (await this.#isReferredNow(collection, id))) return;
       const ready = status === 'ready' ? 'is ready, but ' : '';
       const message = `${ready}belongs to no attempt of a key`;
-      this.#report({ rule: 'reference', boq_list_id: null, path: `${collection}/${id}`, message });
+      await this.#checkReference(collection, id, { path: `${collection}/${id}`, message });
     });
+  }
+
+  /** Checks that no entries or chunks are left of a document that belongs to no attempt and does not exist. */
+  async checkParents(collection: AttemptCollection): Promise<void> {
+    for (let last = ''; ;) {
+      const id = await this.#reader.read(() => findNextParent(this.db, collection, last), 1);
+      if (id === undefined) return;
+      const document = `${collection}/${id}`;
+      const message = `has documents, but ${document} does not exist`;
+      await this.#checkReference(collection, id, { path: `${document}/${SUBCOLLECTION_OF[collection]}`, message });
+      last = id;
+    }
+  }
+
+  async #checkReference(
+    collection: AttemptCollection,
+    id: string,
+    violation: Pick<Violation, 'path' | 'message'>,
+  ): Promise<void> {
+    const document = `${collection}/${id}`;
+    if (this.#known.has(document)) return;
+    this.#known.add(document);
+    // The document may belong to an attempt that was claimed after its key was checked.
+    if (await this.#isReferredNow(collection, id)) return;
+    this.#report({ rule: 'reference', boq_list_id: null, ...violation });
   }
 
   async #isReferredNow(collection: AttemptCollection, id: string): Promise<boolean> {
@@ -131,7 +158,8 @@ class Auditor {
       const stored = await this.#readKeyDocument(keyDocumentId(boqListId));
       const key = parseKey(stored);
       // A record that does not parse counts as a reference, because it is reported separately.
-      const isReferred = key === undefined ? stored !== undefined : getReferredIds(key.record).includes(id);
+      const isReferred =
+        key === undefined ? stored !== undefined : getReferences(key.record).includes(`${collection}/${id}`);
       if (isReferred) return true;
     }
     return false;
@@ -158,7 +186,7 @@ class Auditor {
       if (!market_found) this.#counts.without_lists += 1;
       if (currency_differs) this.#counts.other_currency += 1;
     }
-    for (const referred of getReferredIds(key.record)) this.#referred.add(referred);
+    for (const path of getReferences(key.record)) this.#known.add(path);
   }
 
   #checkRecord(id: string, { record, sweepDueAt, readAt }: StoredKey): Violation[] {
@@ -225,10 +253,12 @@ function parseKey(document: StoredDocument | undefined): StoredKey | undefined {
   return record && { record, sweepDueAt: stored['sweep_due_at'], readAt };
 }
 
-const getReferredIds = (record: KeyRecord): string[] =>
-  getAttemptsOfKey(record).flatMap(({ attempt: { document_id, lists } }) =>
-    lists === null ? [document_id] : [document_id, ...LIST_KINDS.map((kind) => lists[`${kind}_id`])],
-  );
+/** Returns the paths of the request records and lists of a key. */
+const getReferences = (record: KeyRecord): string[] =>
+  getAttemptsOfKey(record).flatMap(({ attempt: { document_id, lists } }) => [
+    `${collections.priceListRequests}/${document_id}`,
+    ...(lists === null ? [] : LIST_KINDS.map((kind) => getListPath(kind, lists))),
+  ]);
 
 /** Whether only renewals changed a key record between two reads. */
 function isSameState(before: KeyRecord, after: KeyRecord): boolean {

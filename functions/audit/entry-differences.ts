@@ -1,16 +1,15 @@
+import type { StoredEntry } from '../records/stored-records';
 import type { EntryColumns } from '../src/lib/repositories/price-lists';
 
 /** The ids of products whose stored entries differ from the payload. */
 export interface EntryDifferences {
   /** Products of the payload without a stored entry. */
   missing: string[];
-  /** Entries whose price differs from the payload. */
+  /** Entries whose price differs from the payload, or that have other fields. */
   different: string[];
   /** Entries whose product is not in the payload. */
   extra: string[];
 }
-
-type StoredEntry = readonly [id: string, price: unknown];
 
 /**
  * Compares stored entries with those of the payload, as they arrive.

@@ -30,8 +30,8 @@ export type Rule =
   | 'list_document' // a list document has the same facts as its attempt
   | 'list_status' // lists are ready exactly if their key is completed
   | 'entry_count' // a ready list has one entry for each product, and no list has more
-  | 'entry_values' // an entry has the price of the payload
-  | 'reference'; // every request record and every list belongs to an attempt of a key
+  | 'entry_values' // an entry has the price of the payload, and no other field
+  | 'reference'; // every request record and every list belongs to an attempt of a key, and no entry or chunk is left without them
 
 export interface Violation {
   rule: Rule;
@@ -273,7 +273,7 @@ function checkList(
     violations.push({ ...report('entry_values', `has ${ids.length} ${what}`), products });
   };
   if (status === 'completed') add(missing, 'products without an entry');
-  add(different, 'entries with another price than the payload');
+  add(different, 'entries that differ from the payload');
   add(extra, 'entries that are not in the payload');
   return violations;
 }
@@ -327,7 +327,8 @@ function checkListDocument(
   return [report('list_document', `differs from its attempt: ${differing.join(', ')}`)];
 }
 
-const getListPath = (kind: ListKind, lists: ClaimedLists): string => `${LIST_COLLECTIONS[kind]}/${lists[`${kind}_id`]}`;
+export const getListPath = (kind: ListKind, lists: ClaimedLists): string =>
+  `${LIST_COLLECTIONS[kind]}/${lists[`${kind}_id`]}`;
 
 const createReporter =
   (boq_list_id: string | null, path: string) =>

@@ -1,7 +1,9 @@
-import type { QueryDocumentSnapshot } from 'firebase-admin/firestore';
+import { FieldPath, type QueryDocumentSnapshot } from 'firebase-admin/firestore';
 import { isDocumentId } from '../src/lib/document-id';
-import { collections, fields } from '../src/lib/firestore/collections';
+import { collections, fields, subcollections } from '../src/lib/firestore/collections';
 import type { Database } from '../src/lib/firestore/database';
+import { decodeDocument } from '../src/lib/firestore/messages';
+import { decodeNumber } from '../src/lib/firestore/price-entries';
 import {
   entriesCollection,
   keyDocument,
@@ -205,6 +207,13 @@ export const ATTEMPT_COLLECTIONS = [
 
 export type AttemptCollection = (typeof ATTEMPT_COLLECTIONS)[number];
 
+/** The subcollection with the entries or the payload of each document. */
+export const SUBCOLLECTION_OF = {
+  [collections.priceListRequests]: subcollections.payload,
+  [collections.expectedForwardCosts]: subcollections.products,
+  [collections.priceLists]: subcollections.products,
+} as const satisfies Record<AttemptCollection, string>;
+
 /** The type of the document ids in each collection. */
 export const ID_TYPE_OF = {
   [collections.priceListIdempotency]: 'hash',
@@ -212,6 +221,29 @@ export const ID_TYPE_OF = {
   [collections.expectedForwardCosts]: 'expected_forward_cost_id',
   [collections.priceLists]: 'price_list_id',
 } as const satisfies Record<string, IdType>;
+
+/**
+ * Finds the next document of a collection that has entries or payload chunks, whether or not it exists itself.
+ * Reads one entry or chunk, since Firestore lists no documents that do not exist in a query of their collection.
+ *
+ * @param after id of the previous document; '' for the first
+ */
+export async function findNextParent(
+  db: Database,
+  collection: AttemptCollection,
+  after: string,
+): Promise<string | undefined> {
+  const subcollection = SUBCOLLECTION_OF[collection];
+  // The least path below a document with a greater id: no id has a character below this one.
+  const start = `${collection}/${after}\u0001/${subcollection}/\u0001`;
+  const group = db.firestore.collectionGroup(subcollection).where(FieldPath.documentId(), '>=', start);
+  for await (const { ref } of db.stream(group.limit(1).select())) {
+    const [found, id] = ref.path.split('/');
+    // Another application may have a subcollection of the same name.
+    if (found === collection) return id;
+  }
+  return undefined;
+}
 
 /** Finds request records and lists by their id. */
 export async function findAttemptDocuments(db: Database, id: string): Promise<QueryDocumentSnapshot[]> {
@@ -241,16 +273,32 @@ export const countEntries = (db: Database, kind: ListKind, lists: ClaimedLists):
 /** Maximum number of entries that one call reads. */
 const ENTRIES_PER_CALL = 500;
 
+/** An entry. Its price is undefined if the entry has no field, or others than the price. */
+export type StoredEntry = readonly [id: string, price: unknown];
+
 /** Reads the stored entries of the given products, and omits products without an entry. */
 export async function* readEntries(
   db: Database,
   kind: ListKind,
   lists: ClaimedLists,
   ids: readonly string[],
-): AsyncGenerator<readonly [id: string, price: unknown]> {
+): AsyncGenerator<StoredEntry> {
   const collection = entriesCollection(db, kind, lists);
   for (let start = 0; start < ids.length; start += ENTRIES_PER_CALL) {
     const entries = await db.getAll(...ids.slice(start, start + ENTRIES_PER_CALL).map((id) => collection.doc(id)));
-    for (const entry of entries) if (entry.exists) yield [entry.id, entry.get(fields.entry[kind])];
+    for (const entry of entries)
+      if (entry.exists) yield [entry.id, hasOneField(entry.data()) ? entry.get(fields.entry[kind]) : undefined];
   }
 }
+
+/** Streams all stored entries of a list. */
+export async function* streamEntries(db: Database, kind: ListKind, lists: ClaimedLists): AsyncGenerator<StoredEntry> {
+  const query = { parent: listDocument(db, kind, lists).path, collection: subcollections.products };
+  const decode = (response: Buffer): [string, unknown] | undefined => {
+    const entry = decodeNumber(response, fields.entry[kind]);
+    return entry && [entry[0], hasOneField(decodeDocument(response)?.fields) ? entry[1] : undefined];
+  };
+  for await (const entries of db.streamQuery(query, decode)) yield* entries;
+}
+
+const hasOneField = (stored: Fields = {}): boolean => Object.keys(stored).length === 1;

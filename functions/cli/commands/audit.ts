@@ -56,12 +56,14 @@ function formatViolation(violation: Violation, targetOptions: TargetOptions): st
   return `${key}${escapeControls(path)} ${message}${examples}.${more}\n`;
 }
 
-/** Returns the command that shows the key or the document. Returns null if the id cannot be typed. */
+/** Returns the command that shows the key or the document. Returns null if the id cannot be typed, or no document has it. */
 function getCommand({ boq_list_id, path, rule }: Violation, targetOptions: TargetOptions): string | null {
   if (boq_list_id !== null && rule !== 'key_readable') return formatCommand('show', boq_list_id, targetOptions);
-  const [collection, id = ''] = path.split('/');
+  const [collection, id = '', subcollection] = path.split('/');
   const idType = ID_TYPE_OF[collection as keyof typeof ID_TYPE_OF];
-  return isTypeable(id) ? formatDocumentCommand('show', id, idType, targetOptions) : null;
+  return isTypeable(id) && subcollection === undefined
+    ? formatDocumentCommand('show', id, idType, targetOptions)
+    : null;
 }
 
 function formatReport(report: AuditReport, sampleSize: number): string {

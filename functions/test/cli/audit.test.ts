@@ -61,7 +61,7 @@ test('prints each violation with a command that shows more, and exits with 1', a
   await service.db.doc(`price_list_idempotency/${unreadable}`).set({ schema_version: 2 });
 
   const violation = { event: 'audit_violation', severity: 'ERROR' };
-  const message = 'has 1 entries with another price than the payload';
+  const message = 'has 1 entries that differ from the payload';
   const { code, lines } = await audit('--full');
   expect(code).toBe(1);
   expect(lines).toHaveLength(3);
@@ -85,7 +85,7 @@ test('prints each violation with a command that shows more, and exits with 1', a
   );
 });
 
-test('reads ten documents for each key with counts, and more for a sample, and writes nothing', async () => {
+test('reads 13 documents for each key with counts, and more for a sample, and writes nothing', async () => {
   for (const key of ['a', 'b', 'c']) await submit(key);
   const calls = service.recordCalls();
   const getReads = async (...args: string[]) => (await audit(...args)).lines[0]?.document_reads;

@@ -24,7 +24,7 @@ export const billCreation = (products: number, payloadChunks = 1): BilledDocumen
 export const REPLAY: BilledDocuments = { reads: 2, writes: 0 };
 
 /** Returns the reads of an audit of keys with at most 1,000 products. @param entries compared entries of each list */
-export const getAuditReads = (keys: number, entries: number): number => keys * (10 + 2 * entries);
+export const getAuditReads = (keys: number, entries: number): number => keys * (13 + 2 * entries) + 3;
 
 /** Counts the documents of reads by name and of commits. */
 export function countDocuments(calls: readonly { rpc: Rpc; request: Requests[Rpc] }[]): BilledDocuments {

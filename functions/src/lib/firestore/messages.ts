@@ -14,8 +14,8 @@ export interface QuerySpec {
   orderBy?: readonly string[];
   /** The order of these fields and of the document id. Default `ASCENDING`. */
   direction?: keyof typeof Direction;
-  /** Paths of the fields to read. */
-  fields: readonly string[];
+  /** Paths of the fields to read; undefined for all fields. */
+  fields?: readonly string[];
 }
 
 export type FieldFilter = readonly [path: string, operator: keyof typeof FILTER_OPERATORS, value: string | number];
@@ -48,7 +48,7 @@ export function encodeRunQueryRequest(
     parent,
     structuredQuery: {
       // A query that continues after a document needs the values by which it is ordered.
-      select: { fields: [...fields, ...orderBy].map(toField) },
+      select: fields === undefined ? null : { fields: [...fields, ...orderBy].map(toField) },
       from: [{ collectionId: collection }],
       where: where.length === 0 ? null : toAndFilter(where),
       orderBy: [...orderBy, '__name__'].map((path) => ({ field: toField(path), direction: Direction[direction] })),

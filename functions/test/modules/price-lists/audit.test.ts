@@ -78,8 +78,9 @@ describe('the audit reads', () => {
   ])('a key by its counts, and entries of a sample of %d by %d more', async (sampleSize, entries) => {
     await create('a');
     const { report, found } = await runAudit(sampleSize, { random: Math.random });
-    // It reads four pages, the request record, its chunk, two lists and two counts.
-    expect(report).toMatchObject({ violations: 0, keys: 1, attempts: 1, document_reads: 4 + 4 + 2 + entries });
+    // It reads four pages, the request record, its chunk, two lists and two counts. For orphans it reads three
+    // documents, and finds none three times.
+    expect(report).toMatchObject({ violations: 0, keys: 1, attempts: 1, document_reads: 4 + 4 + 2 + entries + 6 });
     expect(found).toEqual([]);
   });
 
@@ -89,7 +90,7 @@ describe('the audit reads', () => {
       violations: 0,
       keys: 1,
       attempts: 1,
-      document_reads: 1 + 2 + 1 + 1 + 1,
+      document_reads: 1 + 2 + 1 + 1 + 1 + 4,
     });
   });
 
@@ -109,7 +110,7 @@ describe('the audit reads', () => {
     for (let i = 0; i < 300; i += 1) batch.set(database.client.doc(`price_list_idempotency/${i}`), {});
     await batch.commit();
     const { report, found, progress } = await runAudit();
-    expect(report).toMatchObject({ violations: 300, keys: 300, attempts: 0, document_reads: 300 + 4 });
+    expect(report).toMatchObject({ violations: 300, keys: 300, attempts: 0, document_reads: 300 + 4 + 3 });
     expect(new Set(found.map(([, , path]) => path)).size).toBe(300);
     expect(progress).toEqual(Array.from({ length: 300 }, (_, i) => i + 1));
   });
@@ -124,7 +125,7 @@ describe('the audit reads', () => {
       violations: 0,
       keys: 3,
       attempts: 3,
-      document_reads: 3 * 4 + 3 * (4 + 2 + 2 * PRODUCTS),
+      document_reads: 3 * 4 + 3 * (4 + 2 + 2 * PRODUCTS) + 12,
     });
   });
 });
@@ -134,7 +135,7 @@ describe('the audit reports', () => {
     const { lists } = await create('a');
     const path = `price_lists/${lists?.price_list_id}/products`;
     await database.client.doc(`${path}/product-3`).update({ price_list_price: 17 });
-    const expected = [['entry_values', 'a', path, 'has 1 entries with another price than the payload']];
+    const expected = [['entry_values', 'a', path, 'has 1 entries that differ from the payload']];
     expect((await runAudit()).found).toEqual(expected);
     const samples = [];
     for (let i = 0; i < PRODUCTS; i += 1)
@@ -199,7 +200,7 @@ describe('the audit reports', () => {
     const message = 'cannot be used: 0 chunks are stored in place of 1';
     expect(found).toEqual([['payload', 'a', `price_list_requests/${document_id}/price_list_payload`, message]]);
     // The last read is of the key record, before the violation is reported.
-    expect(report).toMatchObject({ violations: 1, attempts: 1, document_reads: 4 + 4 + 2 + 1 });
+    expect(report).toMatchObject({ violations: 1, attempts: 1, document_reads: 4 + 4 + 2 + 5 + 1 });
   });
 
   test('a deleted payload of a key that requires review, but not of a completed key that is marked for retention', async () => {
@@ -240,6 +241,36 @@ describe('the audit reports', () => {
       ['reference', null, 'price_list_requests/of-nothing', message],
       ['reference', null, 'price_lists/failed', message],
       ['reference', null, 'price_lists/ready', 'is ready, but belongs to no attempt of a key'],
+    ]);
+  });
+
+  test('an entry with another field, whether all are compared or a sample', async () => {
+    const { lists } = await create('a');
+    const path = `price_lists/${lists?.price_list_id}/products`;
+    await database.client.doc(`${path}/product-3`).update({ secret: 1 });
+    const expected = [['entry_values', 'a', path, 'has 1 entries that differ from the payload']];
+    expect((await runAudit()).found).toEqual(expected);
+    expect((await runAudit(PRODUCTS)).found).toEqual(expected);
+  });
+
+  test('entries and chunks that are left of deleted documents, and none of another application', async () => {
+    await create('a');
+    for (const id of ['0', 'left', 'z']) await set(`price_lists/${id}/products/p`, { price_list_price: 1 });
+    await set('expected_forward_costs/left/products/p', {});
+    await set('price_list_requests/left/price_list_payload/0000', {});
+    await set('shop/of-another/products/p', {});
+    const left = (document: string, subcollection: string) => [
+      'reference',
+      null,
+      `${document}/${subcollection}`,
+      `has documents, but ${document} does not exist`,
+    ];
+    expect((await runAudit()).found).toEqual([
+      left('expected_forward_costs/left', 'products'),
+      left('price_list_requests/left', 'price_list_payload'),
+      left('price_lists/0', 'products'),
+      left('price_lists/left', 'products'),
+      left('price_lists/z', 'products'),
     ]);
   });
 
@@ -313,6 +344,6 @@ describe('while other processes change keys, it', () => {
     expect(found).toEqual([]);
     expect(report).toMatchObject({ violations: 0, keys: 0, attempts: 0 });
     // For each of the three records, the audit reads the record that names the key, and the key record.
-    expect(report.document_reads).toBe(4 + 3 * (1 + 1));
+    expect(report.document_reads).toBe(4 + 3 * (1 + 1) + 6);
   });
 });

@@ -417,7 +417,7 @@ describe('a list', () => {
     const path = 'price_lists/price-list/products';
     const entries = { missing: ['a', 'e', 'f', 'g'], different: ['b'], extra: ['c', 'd'] };
     const others = [
-      violation('entry_values', path, 'has 1 entries with another price than the payload', ['b']),
+      violation('entry_values', path, 'has 1 entries that differ from the payload', ['b']),
       violation('entry_values', path, 'has 2 entries that are not in the payload', ['c', 'd']),
     ];
     expect(changeList('price_list', { entries })).toEqual([
