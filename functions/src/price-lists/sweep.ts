@@ -1,5 +1,5 @@
 import { abortable } from '../lib/clock';
-import { getErrorMessage } from '../lib/errors';
+import { getErrorMessage, StoppedError } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
 import { isKeyOf, readDueKeys, type FoundKey } from '../lib/repositories/price-lists';
@@ -159,10 +159,12 @@ class Sweeper {
 
   async #resume(key: JudgedKey, keys: KeyStore): Promise<void> {
     const { record } = key;
-    const { outcome } = await takeOver(record, { by: SWEEP, reason: record.failure, isAutomatic: true }, keys);
+    const { outcome, cause } = await takeOver(record, { by: SWEEP, reason: record.failure, isAutomatic: true }, keys);
     if (outcome.kind === 'completed' && outcome.isOwn)
       this.#report(outcome.record, 'resumed', null, outcome.record.updated_at);
     else if (outcome.kind === 'failed' && outcome.retryAfterMs === null) await this.#reportToOperator(keys);
+    // After a stop the record has its earlier failure again.
+    else if (cause instanceof StoppedError) this.#defer(key, cause.message);
     else if (outcome.kind === 'failed' || outcome.kind === 'unknown') this.#defer(key, outcome.reason);
     else this.#defer(key, toResolutionError(outcome).message);
   }

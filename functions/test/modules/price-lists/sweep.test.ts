@@ -285,9 +285,10 @@ describe('a sweep', () => {
     await fail('a', STOPPED);
     await fail('b', STOPPED);
     const stop = new AbortController();
-    atCommit(database, isEntries, () => stop.abort(new StoppedError('stopped')));
-    const { summary } = await runSweep({ concurrency: 1 }, { signal: stop.signal });
+    atCommit(database, isEntries, () => stop.abort(new StoppedError('this instance stops')));
+    const { summary, results } = await runSweep({ concurrency: 1 }, { signal: stop.signal });
     expect(summary).toEqual({ ...NOTHING_DONE, deferred: 1 });
+    expect(results.map(([, , reason]) => reason)).toEqual(['this instance stops']);
     const failures = await Promise.all(['a', 'b'].map(async (key) => (await readKey(key)).failure));
     expect(failures.sort()).toEqual([STOPPED.failure, STOPPED.failure]);
   });
