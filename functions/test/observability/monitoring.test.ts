@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { runInNewContext } from 'node:vm';
+import { runInThisContext } from 'node:vm';
 import loggingProtos from '@google-cloud/logging-api/build/protos/protos.json';
 import dashboardProtos from '@google-cloud/monitoring-dashboards/build/protos/protos.json';
 import monitoringProtos from '@google-cloud/monitoring/build/protos/protos.json';
@@ -17,21 +17,38 @@ import { getValue, matchesFilter, type LogEntry } from './log-filter';
 
 /**
  * Google's protos accept the files of docs/monitoring, and the lines that the service writes in an
- * outage match the filter of its policy. Metrics of the platform itself are only parsed.
+ * outage match the filter of its policy. Metrics of the platform itself, and the objective of latency, are only parsed.
  */
 
 interface Policy {
   documentation: { content: string };
+  combiner: 'AND' | 'OR';
   conditions: {
     conditionMatchedLog?: { filter: string };
-    conditionThreshold?: { filter: string; thresholdValue: number };
-    conditionPrometheusQueryLanguage?: { query: string };
+    conditionThreshold?: Threshold;
+    conditionPrometheusQueryLanguage?: { query: string; duration: string };
   }[];
+}
+
+interface Threshold {
+  filter: string;
+  comparison: 'COMPARISON_GT' | 'COMPARISON_LT';
+  thresholdValue: number;
+  duration: string;
+  aggregations?: { alignmentPeriod: string }[];
+}
+
+interface ServiceLevelObjective {
+  goal: number;
+  serviceLevelIndicator: {
+    requestBased: { goodTotalRatio?: { goodServiceFilter: string; badServiceFilter: string } };
+  };
 }
 
 interface Metric {
   filter: string;
   labelExtractors?: Record<string, string>;
+  valueExtractor?: string;
 }
 
 interface UptimeCheck {
@@ -82,78 +99,136 @@ test.each(policyNames)(
   },
 );
 
-/** Counts the entries of a metric whose labels meet selectors of PromQL, such as `status=~"429|5.."`. */
-function count(metric: string, selectors: string, entries: LogEntry[]): number {
-  const { filter, labelExtractors = {} } = readMetric(metric);
-  const getLabel = (entry: LogEntry, name: string): string => {
-    const [, path = `resource.labels.${name}`] = /^EXTRACT\((.*)\)$/.exec(labelExtractors[name] ?? '') ?? [];
-    const value = getValue(entry, path) as string | number | undefined;
-    return String(value ?? '');
-  };
-  const conditions = [...selectors.matchAll(/(\w+)(=~|!=|=)"([^"]*)"/g)].filter(
-    ([, name]) => name !== 'monitored_resource',
-  );
-  const isSelected = (entry: LogEntry) =>
-    conditions.every(([, name = '', operator, value = '']) => {
-      const label = getLabel(entry, name);
-      return operator === '=~' ? new RegExp(`^(${value})$`).test(label) : (label === value) === (operator === '=');
+const toMinutes = (text: string): number => parseInt(text) * { s: 1 / 60, m: 1, h: 60 }[text.at(-1) as 's' | 'm' | 'h'];
+
+/** Returns the entries of a metric in a window that ends at a minute, as the points that Cloud Monitoring has of them. */
+function getPoints(metric: string, entries: LogEntry[], window: string, now: number) {
+  const { filter, labelExtractors = {}, valueExtractor = '' } = readMetric(metric);
+  const extract = (entry: LogEntry, extractor: string) =>
+    getValue(entry, extractor.replace(/^EXTRACT\((.*)\)$/, '$1')) as string | number | undefined;
+  return entries
+    .filter(({ minute = 0 }) => minute > now - toMinutes(window) && minute <= now)
+    .filter((entry) => matchesFilter(filter, entry))
+    .map((entry) => {
+      const extracted = Object.entries(labelExtractors).map(([name, each]) => [
+        name,
+        String(extract(entry, each) ?? ''),
+      ]);
+      const label = Object.fromEntries(extracted) as Record<string, string>;
+      const { type, labels } = entry.resource;
+      return { metric: { label }, resource: { type, label: labels }, value: Number(extract(entry, valueExtractor)) };
     });
-  return entries.filter((entry) => matchesFilter(filter, entry) && isSelected(entry)).length;
 }
 
-/** Evaluates a PromQL condition over the entries of its window, for each service that the query tells apart. */
-function isMet(query: string, entries: LogEntry[]): boolean {
+/** Evaluates a PromQL condition at a minute, for each service that the query tells apart. */
+function isQueryMet(query: string, entries: LogEntry[], now: number): boolean {
   const services = new Set(query.includes('by (service_name)') ? entries.map(getService) : [undefined]);
+  const sums =
+    /sum(?: by \(service_name\) )?\(increase\(logging_googleapis_com:user_(\w+?)(_sum|_count)?\{(.*?)\}\[(\w+)\](?: offset (\w+))?\)\)/g;
   return [...services].some((service) => {
     const own = service === undefined ? entries : entries.filter((entry) => getService(entry) === service);
-    const sums = /sum(?: by \(service_name\) )?\(increase\(logging_googleapis_com:user_(\w+)\{(.*?)\}\[\w+\]\)\)/g;
-    const numbers = query.replace(sums, (_, metric: string, selectors: string) =>
+    const getSum = (_: string, metric: string, part: string, labels: string, window: string, offset = '0m') => {
+      const filter = labels.replace(/=~"([^"]*)"/g, '=~"^($1)$"').replaceAll('",', '" AND ');
+      const selected = getPoints(metric, own, window, now - toMinutes(offset)).filter(({ metric, resource }) =>
+        matchesFilter(filter, { ...resource.label, ...metric.label, monitored_resource: resource.type }),
+      );
       // Without an entry a sum has no value, and no comparison with it holds.
-      String(count(metric, selectors, own) || NaN),
-    );
-    const script = numbers
+      if (selected.length === 0) return 'NaN';
+      return String(part === '_sum' ? selected.reduce((sum, { value }) => sum + value, 0) : selected.length);
+    };
+    const script = query
+      .replace(sums, getSum)
       .replaceAll(' or vector(0)', ' || 0')
       .replaceAll(' and ', ' && ')
       .replace(/ unless (.*)/, ' && !($1)');
-    return runInNewContext(script) as boolean;
+    return runInThisContext(script) as boolean;
   });
 }
 
 const getService = ({ resource }: LogEntry) => resource.labels?.['service_name'];
 
-/** Policies that compare with an earlier hour, or need more traffic than one read an hour. */
-const NOT_AT_LOW_TRAFFIC = [
-  'keys-in-review-rise',
-  'reads-fail',
-  'reads-slow',
-  'creations-fail',
-  'refused-keys',
-  'audit',
-];
+/** Counts the points of the metric that a filter names. Those of the platform have none here. */
+function countPoints(filter: string, entries: LogEntry[], window: string, now: number): number {
+  const [, metric] = /^metric\.type="logging\.googleapis\.com\/user\/(\w+)" AND /.exec(filter) ?? [];
+  if (metric === undefined) return 0;
+  const condition = filter.slice(filter.indexOf(' AND ') + ' AND '.length);
+  return getPoints(metric, entries, window, now).filter((point) => matchesFilter(condition, point)).length;
+}
 
-/** Returns the policies that fire in an hour with only these entries. */
-const getFiringPolicies = (entries: LogEntry[]): string[] =>
+/** Returns how many times faster than its objective allows a service level was missed. */
+function getBurnRate(slo: string, entries: LogEntry[], window: string, now: number): number {
+  const { goal, serviceLevelIndicator } = readFile(`slos/${slo}`) as ServiceLevelObjective;
+  const { goodTotalRatio } = serviceLevelIndicator.requestBased;
+  // The objective of latency counts a distribution.
+  if (goodTotalRatio === undefined) return 0;
+  const good = countPoints(goodTotalRatio.goodServiceFilter, entries, window, now);
+  const bad = countPoints(goodTotalRatio.badServiceFilter, entries, window, now);
+  return bad === 0 ? 0 : bad / (good + bad) / (1 - goal);
+}
+
+function isThresholdMet(
+  { filter, comparison, thresholdValue, aggregations }: Threshold,
+  entries: LogEntry[],
+  now: number,
+): boolean {
+  const [, slo, sloWindow = ''] = /serviceLevelObjectives\/([\w-]+)", "(\w+)"/.exec(filter) ?? [];
+  const value =
+    slo === undefined
+      ? countPoints(filter, entries, aggregations?.[0]?.alignmentPeriod ?? '', now)
+      : getBurnRate(slo, entries, sloWindow, now);
+  return comparison === 'COMPARISON_LT' ? value < thresholdValue : value > thresholdValue;
+}
+
+/** Returns the policies that fire at a minute. A condition with a duration has to hold at its begin and at its end. */
+const getFiringPolicies = (entries: LogEntry[], now = 0): string[] =>
   policyNames
-    .filter((name) => !NOT_AT_LOW_TRAFFIC.includes(name))
-    .filter((name) =>
-      readPolicy(name).conditions.some(
-        ({ conditionMatchedLog, conditionThreshold, conditionPrometheusQueryLanguage }) => {
-          if (conditionMatchedLog) return entries.some((entry) => matchesFilter(conditionMatchedLog.filter, entry));
-          if (conditionPrometheusQueryLanguage) return isMet(conditionPrometheusQueryLanguage.query, entries);
-          const { filter = '', thresholdValue = 0 } = conditionThreshold ?? {};
-          const [, metric, label = '', value = ''] =
-            /user\/(\w+)".* AND metric\.label\.(\w+)="(\w+)"$/.exec(filter) ?? [];
-          return metric !== undefined && count(metric, `${label}="${value}"`, entries) > thresholdValue;
-        },
-      ),
-    )
+    .filter((name) => {
+      const { combiner, conditions } = readPolicy(name);
+      const met = conditions.map(({ conditionMatchedLog, conditionThreshold, conditionPrometheusQueryLanguage }) => {
+        if (conditionMatchedLog)
+          return entries.some(
+            (entry) => (entry.minute ?? 0) <= now && matchesFilter(conditionMatchedLog.filter, entry),
+          );
+        const { duration = '0s' } = conditionThreshold ?? conditionPrometheusQueryLanguage ?? {};
+        return [now - toMinutes(duration), now].every((minute) =>
+          conditionThreshold
+            ? isThresholdMet(conditionThreshold, entries, minute)
+            : isQueryMet(conditionPrometheusQueryLanguage?.query ?? '', entries, minute),
+        );
+      });
+      return combiner === 'AND' ? met.every(Boolean) : met.some(Boolean);
+    })
     .sort();
 
+/** Returns the policies that fire within twenty minutes, each with the first such minute. */
+function getReports(entries: LogEntry[]): Record<string, number> {
+  const minutes = Array.from({ length: 21 }, (_, minute) => minute);
+  const reports = minutes.flatMap((minute) =>
+    getFiringPolicies(entries, minute).map((name) => [name, minute] as const),
+  );
+  return Object.fromEntries(reports.reverse());
+}
+
 /** Wraps the line of a function as Cloud Run writes it into the log. */
-const toEntry = (service: string, line: LogLine): LogEntry => ({
+const toEntry = (service: string, line: LogLine, minute = 0): LogEntry => ({
+  minute,
   resource: { type: 'cloud_run_revision', labels: { service_name: service.toLowerCase() } },
   jsonPayload: line,
 });
+
+const toAuditEntry = (line: LogLine, minute = 0): LogEntry => ({
+  minute,
+  logName: 'audit',
+  resource: { type: 'global' },
+  jsonPayload: line,
+});
+
+/** Creates the entries of sweeps from a minute to another, one in five minutes. */
+const createSweeps = (from: number, to: number, requires_review = 0): LogEntry[] =>
+  Array.from({ length: (to - from) / 5 + 1 }, (_, i) =>
+    toEntry('sweepPriceLists', { event: 'sweep_ended', requires_review }, from + 5 * i),
+  );
+const AUDIT = toAuditEntry({ event: 'audit_completed' }, -60);
 
 const service = useTestService(functions);
 beforeEach(async () => {
@@ -183,13 +258,20 @@ async function sweepCrashedKey(update: object): Promise<LogLine[]> {
 }
 
 /** Adds the entry of Cloud Run's request log. @param textPayload a text that Cloud Run adds if it rejects the request itself */
-const toRequestEntries = (service: string, status: number, textPayload?: string): LogEntry[] => [
+const toRequestEntries = (service: string, status: number, textPayload?: string, minute = 0): LogEntry[] => [
   {
-    ...toEntry(service, {}),
+    ...toEntry(service, {}, minute),
     logName: 'run.googleapis.com/requests',
     httpRequest: { status, userAgent: 'curl' },
     ...(textPayload !== undefined && { textPayload }),
   },
+];
+
+/** What an hour without an outage leaves in the log, at one read an hour. */
+const HEALTHY = [
+  ...createSweeps(-90, 20),
+  AUDIT,
+  ...operationNames.flatMap((name) => toRequestEntries(name, 200, '', -60)),
 ];
 
 const fail = (rpc: 'RunQuery' | 'Commit', code: 'PERMISSION_DENIED' | 'FAILED_PRECONDITION') =>
@@ -280,55 +362,78 @@ test.each<[outage: string, policies: string[], run: () => Promise<LogEntry[]>]>(
     [],
     () => (service.setConfig({ WRITES_PAUSED: 'true' }), callOnce('addPriceLists', submission)),
   ],
-])('%s: the policies %j fire', async (_, policies, run) => {
+])('%s: the policies %j fire at once', async (_, policies, run) => {
   const entries = await run();
-  const sweeping = toEntry('sweepPriceLists', { event: 'sweep_ended' });
-  expect(getFiringPolicies([sweeping, ...entries])).toEqual(policies);
+  expect(getReports([...HEALTHY, ...entries])).toEqual(Object.fromEntries(policies.map((name) => [name, 0])));
   // Another system in the project may write the same lines.
   const foreign = entries.map((entry) => ({
     ...entry,
     resource: { ...entry.resource, labels: { service_name: 'other' } },
   }));
-  expect(getFiringPolicies([sweeping, ...foreign])).toEqual([]);
+  expect(getFiringPolicies([...HEALTHY, ...foreign])).toEqual([]);
 });
 
-test('reads that fail now and then are noticed over six hours', () => {
-  const reads = (failures: number) =>
-    [200, 500].flatMap((status) =>
-      Array.from({ length: status === 200 ? 1_000 : failures }, () => toRequestEntries('getTeams', status)).flat(),
-    );
-  const sweeping = toEntry('sweepPriceLists', { event: 'sweep_ended' });
-  expect(getFiringPolicies([sweeping, ...reads(3)])).toEqual([]);
-  expect(getFiringPolicies([sweeping, ...reads(6)])).toEqual(FAILING_READS);
+const LATE = 700_000;
+const toCompletion = (since_claim_ms: number, minute: number): LogEntry[] => [
+  toEntry('addPriceLists', { event: 'price_list_completed', since_claim_ms, outcome: 'created' }, minute),
+];
+
+test.each<[what: string, bad: number, good: number, minute: number, policies: string[]]>([
+  ['reads', 3, 1_000, -300, []],
+  ['reads', 6, 1_000, -300, FAILING_READS],
+  ['reads', 6, 300, -2, ['reads-fail', ...FAILING_READS]],
+  ['creations', 6, 1_000, -300, []],
+  ['creations', 6, 100, -300, FAILING_CREATIONS],
+  ['creations', 6, 100, -30, ['creations-fail', ...FAILING_CREATIONS]],
+])('%s of which %d fail and %d succeed at minute %d: the policies %j fire', (what, bad, good, minute, policies) => {
+  const create = (isGood: boolean) =>
+    what === 'reads'
+      ? toRequestEntries('getTeams', isGood ? 200 : 500, '', minute)
+      : toCompletion(isGood ? 1_000 : LATE, minute);
+  const entries = Array.from({ length: bad + good }, (_, i) => create(i >= bad)).flat();
+  expect(getFiringPolicies([...HEALTHY, ...entries])).toEqual(policies);
+});
+
+test('many refused keys are noticed', () => {
+  const refused = (count: number) => Array.from({ length: count }, () => toRequestEntries('getTeams', 401)).flat();
+  expect(getFiringPolicies([...HEALTHY, ...refused(50)])).toEqual([]);
+  expect(getFiringPolicies([...HEALTHY, ...refused(51)])).toEqual(['refused-keys']);
+});
+
+test('a key in review whose own line was lost is noticed by the lines of the sweeps', () => {
+  const sweeps = [...createSweeps(-90, -30), ...createSweeps(-25, 0, 1)];
+  expect(getFiringPolicies([AUDIT, ...sweeps])).toEqual(['keys-in-review-rise']);
 });
 
 test('a sweep that stopped, never ran, or cannot read the keys is noticed, and a paused one only after a day', async () => {
-  expect(getFiringPolicies(await ofSweep(sweep()))).toEqual([]);
-  expect(getFiringPolicies([])).toEqual(['sweep-stopped']);
+  expect(getReports([AUDIT, ...createSweeps(-90, 0)])).toEqual({ 'sweep-stopped': 16 });
+  expect(getFiringPolicies([AUDIT])).toEqual(['sweep-stopped']);
   fail('RunQuery', 'PERMISSION_DENIED');
-  expect(getFiringPolicies(await ofSweep(sweep()))).toEqual(['sweep-stopped']);
+  expect(getFiringPolicies([AUDIT, ...(await ofSweep(sweep()))])).toEqual(['sweep-stopped']);
   service.setConfig({ WRITES_PAUSED: 'true' });
   const [paused] = await ofSweep(sweep());
   expect(paused?.jsonPayload).toMatchObject({ event: 'sweep_paused' });
-  expect(getFiringPolicies(paused ? [paused] : [])).toEqual([]);
-  expect(getFiringPolicies(paused ? Array.from({ length: 1_440 }, () => paused) : [])).toEqual(['writes-paused']);
+  const pauses = Array.from({ length: 1_440 }, (_, i) => ({ ...AUDIT, ...paused, minute: -i }));
+  expect(getFiringPolicies([AUDIT, ...pauses.slice(0, 100)])).toEqual([]);
+  expect(getFiringPolicies([AUDIT, ...pauses])).toEqual(['writes-paused']);
 });
 
-test('an audit that ends is counted, and so is a violation that it finds', async () => {
+test('a violation that an audit finds is noticed, and so is an audit that has not run for 36 hours', async () => {
   await service.db.doc('price_lists/of-nothing').set({ status: 'ready' });
   const { out } = await runCommand('audit', '--json');
   const lines = out.split('\n').filter(Boolean);
-  const entries = lines.map((line): LogEntry => ({
-    logName: 'audit',
-    resource: { type: 'global' },
-    jsonPayload: JSON.parse(line) as LogLine,
-  }));
-  const filters = ['audit_violations', 'audits'].map(readMetricFilter);
-  const counted = filters.map((filter) => entries.map((entry) => matchesFilter(filter, entry)));
-  expect(counted).toEqual([
-    [true, false],
-    [false, true],
-  ]);
+  const entries = lines.map((line) => toAuditEntry(JSON.parse(line) as LogLine));
+  const sweeps = createSweeps(-90, 20);
+  expect(getFiringPolicies([...sweeps, ...entries])).toEqual(['audit']);
+  const completed = { ...AUDIT, minute: -36 * 60 };
+  expect(getFiringPolicies([...sweeps, { ...completed, minute: completed.minute + 1 }])).toEqual([]);
+  expect(getFiringPolicies([...sweeps, completed])).toEqual(['audit']);
+});
+
+test('the lines of a creation are counted by the metrics of the dashboard', async () => {
+  const entries = await callOnce('addPriceLists', submission);
+  const metrics = ['price_list_events', 'price_list_outcomes', 'creations_in_time', 'requests', 'platform_requests'];
+  expect(metrics.map((metric) => getPoints(metric, entries, '1m', 0).length)).toEqual([2, 1, 1, 1, 1]);
 });
 
 test.each(operationNames)('the line of %s is counted', async (name) => {
@@ -362,6 +467,5 @@ test('a process with a full heap ends with a text that matches the policy on kil
   const fillHeap = 'const all = []; for (;;) all.push(new Array(100_000).fill(all.length));';
   const { stderr } = runProgramSync(process.execPath, ['--max-old-space-size=16', '--eval', fillHeap]);
   const entries = stderr.split('\n').map((textPayload): LogEntry => ({ ...toEntry('getTeams', {}), textPayload }));
-  const sweeping = toEntry('sweepPriceLists', { event: 'sweep_ended' });
-  expect(getFiringPolicies([sweeping, ...entries])).toEqual(['instance-killed']);
+  expect(getFiringPolicies([...HEALTHY, ...entries])).toEqual(['instance-killed']);
 });
