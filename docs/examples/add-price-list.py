@@ -69,7 +69,7 @@ def get_wait(state):
 
 
 def check(body, payload, allows_other_currency):
-    """Prints the response, and finishes unless it has lists in the currency of the request."""
+    """Prints the response. Exits with an error unless it has lists in the currency of the request or another is allowed."""
     try:
         response = json.loads(body)
         stored = response["price_list"] and response["price_list"]["currency"]

@@ -23,7 +23,7 @@ header() {
 give_up_at=$((SECONDS + ${RETRY_SECONDS:-1800})) # longer than the service takes for the largest list
 while :; do
   : >"$folder/headers" && : >"$folder/body" || finish 64 'No space for temporary files'
-  # curl retries 408, 429 and 5xx after Retry-After or a wait that doubles: half of the time keeps waits within the rest.
+  # curl retries 408, 429 and some 5xx itself. Its waits double, so a wait that begins in the first half ends in time.
   half=$(((give_up_at - SECONDS) / 2))
   status=$(curl --disable --no-progress-meter --fail-with-body --max-time "${REQUEST_SECONDS:-1260}" --max-filesize 1000000 \
     --retry $((half > 0 ? 1000 : 0)) --retry-max-time "$half" --dump-header "$folder/headers" --output "$folder/body" \
@@ -36,7 +36,7 @@ while :; do
     *) status='no response' ;;
   esac
   [[ $status != 2* ]] || break
-  # As JSON in ASCII, a response has no control characters for the terminal.
+  # JSON in ASCII has no control characters that could reach the terminal.
   body=$(head -c 1000 "$folder/body" | jq --raw-input --slurp --ascii-output .)
   summary="$status $body request $(header x-request-id)" retry_after=$(header retry-after)
   if [[ -n $retry_after || $status =~ ^(no response|408|429|500|502|503|504)$ ]]; then

@@ -26,7 +26,7 @@ const FILES = {
   '/dashboard.css': ['dashboard.css', 'text/css; charset=utf-8'],
 };
 
-/** The reads that the page may ask for: their methods and operations. */
+/** The reads that the page can request, with their methods and operations. */
 const READS = {
   '/api/markets': ['GET', 'getMarkets'],
   '/api/teams': ['GET', 'getTeams'],
@@ -49,7 +49,7 @@ async function sendFile(response, name, type) {
   response.writeHead(200, { ...headers, 'Content-Type': type, 'Cache-Control': 'no-cache' }).end(content);
 }
 
-/** Passes the service's response on as it arrives. The read ends when the page no longer waits for it. */
+/** Forwards the response of the service as it arrives. Aborts the read if the page closes its connection. */
 async function sendRead(request, response, operation) {
   const pageLeft = new AbortController();
   response.once('close', () => pageLeft.abort());
@@ -62,7 +62,7 @@ async function sendRead(request, response, operation) {
       redirect: 'error',
       signal: AbortSignal.any([pageLeft.signal, AbortSignal.timeout(READ_TIMEOUT_MS)]),
     });
-    // A user can correct a 400. Every other error concerns this backend: a page would take a 401 for a user who is signed out.
+    // A user can correct a 400. Other errors concern this backend: a page would take a 401 to mean that its user is signed out.
     if (answer.status !== 200 && answer.status !== 400)
       throw new Error(`status ${answer.status}, X-Request-Id ${answer.headers.get('X-Request-Id')}`);
     response.writeHead(answer.status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });

@@ -7,7 +7,7 @@ const { document } = globalThis;
 const PAGE_SIZE = 100;
 const DAY_MS = 86_400_000;
 
-/** How to show each kind of record. `statuses` are the values that the service expects, by their names. */
+/** How to show each kind of record. `statuses` maps the names on the page to the values that the service expects. */
 const KINDS = {
   orders: {
     noun: 'order',
@@ -57,7 +57,7 @@ function showStatuses() {
   status.replaceChildren(...[...KINDS[kind.value].statuses.keys()].map((name) => new Option(name)));
 }
 
-/** Reads teams and markets for the form. */
+/** Fills the form with default dates and the teams, and reads the markets. */
 async function prepare() {
   const now = Date.now();
   from.value = toDay(now - 365 * DAY_MS);
@@ -84,7 +84,7 @@ async function showRecords() {
     team_id: team.value,
     status: chosen.statuses.get(status.value),
     start_date: from.value,
-    // The service takes the day after the last.
+    // The service excludes `end_date`, so this is the day after the last.
     end_date: toDay(Date.parse(to.value) + DAY_MS),
   };
   find('section').hidden = true;
@@ -110,7 +110,7 @@ function showRows(start) {
   next.disabled = end === records.length;
 }
 
-/** Reads JSON. @throws an AbortError, or an error whose message is for the user */
+/** Reads a JSON response. @throws an AbortError, or an error whose message is for the user */
 async function read(path, options) {
   const response = await fetch(path, options).catch((error) => explain(error, 'The dashboard does not respond.'));
   const body = await response.json().catch((error) => explain(error, 'The response ended early. Try a shorter range.'));
@@ -133,7 +133,7 @@ function toRow(tag, contents) {
   return row;
 }
 
-/** Links to an invoice. Its address is stored text, which may name a script. */
+/** Creates a link to an invoice, or returns its name if the stored address is not HTTP, such as a script. */
 function toLink({ name, url }) {
   if (!/^https?:\/\//i.test(url)) return name;
   return Object.assign(document.createElement('a'), {

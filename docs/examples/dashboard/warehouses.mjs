@@ -1,6 +1,6 @@
 /*
- * Reads the warehouses from the service itself, which must allow the origin of this page. No other operation responds to pages.
- * The page needs no backend, and its user types the API key: everyone who uses it may do everything that the key allows.
+ * Reads the warehouses from the service itself, which must allow the origin of this page. No other operation allows pages.
+ * The page needs no backend. Its user types the API key, and so can do everything that the key allows.
  */
 const { document, location } = globalThis;
 const find = (selector) => document.querySelector(selector);
@@ -8,7 +8,7 @@ const find = (selector) => document.querySelector(selector);
 /** @throws an error whose message is for the user */
 async function readWarehouses({ base, key }) {
   const response = await fetch(`${base.value}/getWarehouses`, { headers: { 'x-api-key': key.value } }).catch(() => {
-    // The browser does not tell the page why. It writes that to the console.
+    // The browser writes the reason to its console and does not tell it to the page.
     throw new Error(
       'This page got no response. Check the base address. If the console of the browser names the CORS policy, ' +
         `ask support to allow the origin ${location.origin}`,

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { startFirestore, type IndexDefinitions } from '.';
 
-/* The command `firestore-local`: a Firestore until Ctrl-C. */
+/* The command `firestore-local` runs an embedded Firestore until SIGINT (Ctrl-C) or SIGTERM. */
 
 const USAGE = `Usage: firestore-local [options]
 
-  --port PORT          port to listen on (default 8080; 0 is any free one)
+  --port PORT          port to listen on (default 8080; 0 for any free port)
   --host HOST          address to listen on (default 127.0.0.1)
   --data DIR           data folder (default: in memory, nothing is kept)
   --indexes FILE       a firestore.indexes.json; queries that need another index are refused
@@ -50,7 +50,7 @@ async function main(): Promise<void> {
 
 function toPort(option: string, text: string): number {
   if (/^\d+$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new Error(`${option} "${text}" is not a port: it is a number from 0 to 65535.`);
+  throw new Error(`${option} "${text}" is not a port. A port is a number from 0 to 65535.`);
 }
 
 function readIndexes(file: string): IndexDefinitions {

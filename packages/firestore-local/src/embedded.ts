@@ -15,7 +15,7 @@ import { startGrpcServer, type GrpcServer } from './protocol/grpc-server';
 /** The value of `dataDir` that keeps documents in memory. */
 const IN_MEMORY = ':memory:';
 
-/** How to start an embedded Firestore. */
+/** The options of {@link startFirestore}. */
 export interface FirestoreOptions {
   /** The address to listen on. Default 127.0.0.1. */
   readonly host?: string;
@@ -25,44 +25,44 @@ export interface FirestoreOptions {
   readonly dataDir?: string;
   /** The parsed `firestore.indexes.json`. Without it, no query needs a declared index. */
   readonly indexes?: IndexDefinitions;
-  /** The clock of update times, read times and server timestamps, in milliseconds since 1970. */
+  /** The clock of commits and reads, in milliseconds since 1970. Default `Date.now`. */
   readonly clock?: () => number;
 }
 
-/** A running Firestore, for clients with `FIRESTORE_EMULATOR_HOST=<address>`. */
+/** A running Firestore. Clients reach it with `FIRESTORE_EMULATOR_HOST=<address>`. */
 export interface EmbeddedFirestore {
   readonly host: string;
   readonly port: number;
   /** `host:port` or `[host]:port`, as in FIRESTORE_EMULATOR_HOST. */
   readonly address: string;
-  /** Faults for tests. */
+  /** Injects faults into calls, and removes them. */
   readonly faults: Pick<Faults, 'inject' | 'clear'>;
-  /** Calls a listener with every call that has ended. Returns the function that removes it. */
+  /** Calls a listener with every call that has ended and could be decoded. Returns the function that removes it. */
   observe(listener: (call: EndedCall) => void): () => void;
   /**
-   * Calls a listener with every commit as it takes effect, in order, also if the client never receives the response. The
-   * listener must not throw. Returns the function that removes it.
+   * Calls a listener with every commit that changes a document, in order, before the response is sent. The listener must not
+   * throw. Returns the function that removes it.
    */
   observeCommits(listener: (changes: readonly CommittedChange[]) => void): () => void;
-  /** How many calls of each operation have arrived. */
+  /** Returns how many calls of each operation have arrived, including calls that cannot be decoded. */
   counts(): Record<Rpc, number>;
   /**
    * Adds documents to a project that has none, in one commit, without a client.
    *
-   * @returns the number of documents that it added, 0 if the project had a document
+   * @returns the number of documents that it added, or 0 if the project already had documents
    */
   addIfEmpty(project: string, documents: readonly PlainDocument[]): Promise<number>;
-  /** Deletes all data of all databases, rolls back every open transaction, and lets times begin again at the clock. */
+  /** Deletes all data of all databases and ends every open transaction. Later commits take their times from the clock again. */
   clear(): void;
-  /** Stops the server, closes the connections and the data folder. */
+  /** Stops the server, and closes its connections and the data folder. */
   close(): Promise<void>;
 }
 
-/** The change of one document by a commit. The fields are decoded on access. */
+/** The change of one document by a commit. `before` and `after` are decoded on each access. */
 export interface CommittedChange {
-  /** The full resource name. */
+  /** The full resource name of the document. */
   readonly name: string;
-  /** Undefined if there was no document. */
+  /** The document before the commit; undefined if there was none. */
   readonly before: MapValue | undefined;
   /** The document after the commit; undefined if the commit deleted it. */
   readonly after: MapValue | undefined;
@@ -78,7 +78,7 @@ export interface PlainDocument {
 /**
  * Starts an embedded Firestore.
  *
- * @throws Error with a message for the user: on the port, the data folder or the indexes
+ * @throws Error with a message for the user, if the address, the data folder or the indexes cannot be used
  */
 export async function startFirestore(options: FirestoreOptions = {}): Promise<EmbeddedFirestore> {
   const { host = '127.0.0.1', port = 0, dataDir = IN_MEMORY, clock = Date.now } = options;
@@ -137,7 +137,7 @@ function toCommittedChange({ collection, id, old, doc }: DocumentChange): Commit
   };
 }
 
-/** The commit of sample data. */
+/** Creates the request of a commit that sets all documents. */
 function createSeed(project: string, documents: readonly PlainDocument[]): Requests['Commit'] {
   const database = `projects/${project}/databases/(default)`;
   const writes = documents.map(({ collection, id, data }): Write => ({

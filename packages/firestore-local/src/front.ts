@@ -5,12 +5,12 @@ import { RpcError, type Code } from './protocol/errors';
 import { startGrpcServer } from './protocol/grpc-server';
 import type { Rpc } from './protocol/requests';
 
-/** Another Firestore behind a server that adds the faults and the record of calls that tests need. */
+/** A server in front of another Firestore. It injects faults and observes calls. */
 export type FirestoreFront = Omit<EmbeddedFirestore, 'observeCommits' | 'addIfEmpty'>;
 
 /**
- * Starts a server that forwards every call to another Firestore, such as Google's emulator at `host:port`, and injects
- * faults.
+ * Starts a server that forwards calls to another Firestore and injects faults. It refuses the calls that it cannot decode.
+ * @param target the `host:port` of the other Firestore, such as Google's emulator
  */
 export async function startFirestoreFront(target: string): Promise<FirestoreFront> {
   const client = new Client(target, credentials.createInsecure(), {
@@ -18,7 +18,7 @@ export async function startFirestoreFront(target: string): Promise<FirestoreFron
     'grpc.max_send_message_length': -1,
   });
   const databases = new Set<string>();
-  // Calls wait until a pending deletion of all documents is done.
+  // New calls wait until `clear` has deleted all documents.
   let cleared: Promise<unknown> = Promise.resolve();
   const calls = observeCalls(async ({ rpc, project, database }, bytes, send) => {
     await cleared;
@@ -46,7 +46,7 @@ export async function startFirestoreFront(target: string): Promise<FirestoreFron
   };
 }
 
-/** Deletes all documents of a database, `projects/*\/databases/*`, through the interface of Google's emulator. */
+/** Deletes all documents of a database, `projects/*\/databases/*`, through the REST interface of Google's emulator. */
 export async function clearEmulator(target: string, database: string): Promise<void> {
   const response = await fetch(`http://${target}/emulator/v1/${database}/documents`, { method: 'DELETE' });
   if (!response.ok) throw new Error(`${database} at ${target} was not cleared: ${response.status}`);
@@ -54,7 +54,7 @@ export async function clearEmulator(target: string, database: string): Promise<v
 
 const passThrough = (bytes: Buffer): Buffer => bytes;
 
-/** Sends a call to another Firestore and its messages back. */
+/** Forwards a call to another Firestore, and sends its response messages to the client. */
 function forward(client: Client, rpc: Rpc, bytes: Buffer, send: SendBytes): Promise<void> {
   const metadata = new Metadata();
   // Emulators treat this token as an administrator, who is exempt from rules.

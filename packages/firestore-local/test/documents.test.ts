@@ -1,7 +1,7 @@
 import type { Firestore } from '@google-cloud/firestore';
 import { rejection, startFirestoreTestServer as start, type FirestoreTestServer } from './support';
 
-/* What the recording of Google's emulator does not reach. */
+/* Behaviour that the recording of Google's emulator does not cover. */
 
 let bench: FirestoreTestServer;
 beforeAll(async () => (bench = await start()));
@@ -30,7 +30,7 @@ test('addIfEmpty stores a document as a client does, in an empty project only', 
   expect(await read(added)).toEqual(await read(db));
 });
 
-// https://firebase.google.com/docs/firestore/quotas: Google's emulator counts other entries.
+// The limit is in https://firebase.google.com/docs/firestore/quotas. Google's emulator counts entries differently.
 test('a document with more than 40,000 index entries is rejected', async () => {
   const ref = bench.client().doc('a/1');
   const distinct = (count: number): number[] => Array.from({ length: count }, (_, i) => i);

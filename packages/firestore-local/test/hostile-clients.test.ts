@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { Firestore } from '@google-cloud/firestore';
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
 
-/** What a broken or hostile client sends changes nothing: the server, a process of its own here, serves the others as before. */
+/* After each test, the server still runs and serves another client. It has its own process, so a test can notice a crash. */
 
 let server: ChildProcess;
 let address: string;
@@ -39,7 +39,7 @@ async function open(): Promise<Socket> {
 const SETTINGS = frame(4, 0, 0, Buffer.alloc(0));
 const PREFACE = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), SETTINGS]);
 
-/** https://www.rfc-editor.org/rfc/rfc9113#section-4.1 */
+/** Encodes a frame of HTTP/2: https://www.rfc-editor.org/rfc/rfc9113#section-4.1 */
 function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
@@ -49,7 +49,7 @@ function frame(type: number, flags: number, stream: number, payload: Buffer): Bu
   return Buffer.concat([head, payload]);
 }
 
-/** Headers without compression: https://www.rfc-editor.org/rfc/rfc7541#section-6.2.2 */
+/** Encodes a frame of headers without compression: https://www.rfc-editor.org/rfc/rfc7541#section-6.2.2 */
 function headers(fields: Record<string, string>, stream = 1): Buffer {
   const text = (value: string) => Buffer.concat([Buffer.of(value.length), Buffer.from(value)]);
   const all = { ':method': 'POST', ':scheme': 'http', ':authority': 'localhost', ...fields };
@@ -62,7 +62,7 @@ const CANCEL = Buffer.of(0, 0, 0, 8);
 const path = (rpc: string) => `/google.firestore.v1.Firestore/${rpc}`;
 const GRPC = { 'content-type': 'application/grpc' };
 
-test('a connection that is reset before its first byte', async () => {
+test('the server survives connections that are reset before their first byte', async () => {
   for (let i = 0; i < 20; i++) (await open()).resetAndDestroy();
 });
 
@@ -79,14 +79,14 @@ async function callWith(rpc: string, bytes: Buffer): Promise<ServiceError> {
   return error;
 }
 
-test.each(['Listen', 'Commit', 'RunQuery', 'BatchGetDocuments'])('a damaged message of %s', async (rpc) => {
+test.each(['Listen', 'Commit', 'RunQuery', 'BatchGetDocuments'])('a damaged message of %s is refused', async (rpc) => {
   for (const bytes of [Buffer.of(0xff), Buffer.of(0x0f), Buffer.from('not a message at all')]) {
     const { code, details } = await callWith(rpc, bytes);
     expect([code, details]).toEqual([3, expect.stringMatching(`^Malformed ${rpc} request: `)]);
   }
 });
 
-test('a message that says it is 512 MB is refused before it arrives', async () => {
+test('a message with a declared length of 512 MiB is refused before it arrives', async () => {
   const session = connectHttp2(`http://${address}`);
   const request = session.request({ ':method': 'POST', ':path': path('Commit'), ...GRPC });
   request.resume().write(Buffer.of(0, 0x20, 0, 0, 0));
@@ -95,7 +95,7 @@ test('a message that says it is 512 MB is refused before it arrives', async () =
   session.destroy();
 });
 
-test('connections that end with unfinished messages', async () => {
+test('the server survives connections that end with unfinished messages', async () => {
   for (let i = 0; i < 20; i++) {
     const session = connectHttp2(`http://${address}`).on('error', () => undefined);
     for (let call = 0; call < 50; call++) {
@@ -108,17 +108,17 @@ test('connections that end with unfinished messages', async () => {
   }
 });
 
-test('a connection has 100 calls at once at most', async () => {
+test('the server allows at most 100 concurrent calls on a connection', async () => {
   const session = connectHttp2(`http://${address}`);
   await once(session, 'remoteSettings');
   expect(session.remoteSettings.maxConcurrentStreams).toBe(100);
   session.destroy();
 });
 
-/** Begins 20 messages of 10 MiB that never end. Returns a promise of the first that the server refuses. */
+/** Begins 20 messages of 10 MiB that never end. `refused` resolves with the trailers of the first that the server refuses. */
 function beginLargeMessages(): { refused: Promise<[IncomingHttpHeaders]>; stop: () => void } {
   const LENGTH = 10 * 1024 * 1024;
-  // In MB: the default would end calls of this client.
+  // In MB. With the default, this client would end some of its own calls.
   const session = connectHttp2(`http://${address}`, { maxSessionMemory: 1000 });
   const head = Buffer.alloc(5);
   head.writeUInt32BE(LENGTH, 1);
@@ -134,16 +134,16 @@ function beginLargeMessages(): { refused: Promise<[IncomingHttpHeaders]>; stop: 
   return { refused: Promise.race(ended), stop };
 }
 
-test('of 20 messages of 10 MiB that never end, the server refuses some', async () => {
+test('the server refuses some of 20 messages of 10 MiB that never end', async () => {
   const { refused, stop } = beginLargeMessages();
   const [trailers] = await refused;
   expect(trailers['grpc-status']).toBe('14');
   stop();
 });
 
-test('1,000 connections of up to 50 calls with random bytes, resets and half messages', async () => {
+test('the server survives 1,000 connections with random bytes, resets and unfinished messages', async () => {
   let seed = 1;
-  /** A random integer below `max`: https://en.wikipedia.org/wiki/Linear_congruential_generator */
+  /** Returns a random integer below `max`: https://en.wikipedia.org/wiki/Linear_congruential_generator */
   const random = (max: number): number => {
     seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
     return Math.floor((seed / 2 ** 31) * max);
@@ -157,7 +157,7 @@ test('1,000 connections of up to 50 calls with random bytes, resets and half mes
     (stream) => frame(3, 0, stream, CANCEL),
     (stream) => frame(random(12), random(256), random(2 * stream), randomBytes(random(30))),
   ];
-  /** Most connections have calls of one kind: one that breaks the protocol ends all of them. */
+  /** Most connections have calls of one kind, because one call that breaks the protocol ends all others. */
   const openCalls = () => {
     const kind = random(calls.length);
     return Array.from({ length: 1 + random(50) }, (_, i) => {
@@ -188,7 +188,7 @@ test('the memory of the server stays under 350 MB', () => {
   expect(Number(peak) / 1000).toBeLessThan(350);
 });
 
-test('eight commits of 10 MiB at once are served beside messages that never end', async () => {
+test('eight concurrent commits of 10 MB succeed while other messages never end', async () => {
   const { refused, stop } = beginLargeMessages();
   await refused;
   const text = 'x'.repeat(1_040_000);

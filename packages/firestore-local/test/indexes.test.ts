@@ -5,8 +5,8 @@ import { toFields } from '../src/protocol/values';
 import { rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
 
 /*
- * https://firebase.google.com/docs/firestore/query-data/index-overview: what single-field indexes serve, what merges, and
- * what needs a composite index. Google's emulator lets all of these pass; production does not.
+ * Which queries single-field indexes serve, which indexes merge, and which queries need a composite index. Google's emulator
+ * checks no indexes, unlike production. https://firebase.google.com/docs/firestore/query-data/index-overview
  */
 const indexes: IndexDefinitions = {
   indexes: [
@@ -130,7 +130,7 @@ test('a document has two entries for each field and subfield, and one for each d
 });
 
 it.each([[[]], [{ indexes: {} }], [{ indexes: [{ collectionGroup: 'a' }] }], [{ fieldOverrides: [{}] }]])(
-  'definitions that are none are refused: %j',
+  'malformed index definitions are refused: %j',
   async (wrong) => {
     const start = startFirestoreTestServer({ indexes: wrong as IndexDefinitions });
     expect((await rejection(start)).message).toMatch(/not as in a firestore.indexes.json/);

@@ -1,7 +1,7 @@
 import type { DocumentData, Query } from '@google-cloud/firestore';
 import { startFirestoreTestServer, type FirestoreTestServer } from './support';
 
-/* Queries of collections that are larger than those of the recording of Google's emulator. */
+/* Queries of collections that are larger than those in the recording of Google's emulator. */
 
 let bench: FirestoreTestServer;
 beforeAll(async () => (bench = await startFirestoreTestServer()));
@@ -13,7 +13,7 @@ describe('a large collection', () => {
   const SIZE = 3000;
   const dataOf = (i: number): DocumentData => ({ team: i % 7, half: i % 2, i: (i * 7) % SIZE });
   const toId = (i: number): string => String(i).padStart(4, '0');
-  /** The ids of the documents that a naive filter finds, in the order of `i` or of the ids. */
+  /** Returns the ids of the documents that a naive filter finds, in the order of `i` or of the ids. */
   const expected = (matches: (data: DocumentData) => boolean, byId = false): string[] => {
     const found = Array.from({ length: SIZE }, (_, i) => ({ id: toId(i), data: dataOf(i) }));
     const kept = found.filter(({ data }) => matches(data));
@@ -25,7 +25,7 @@ describe('a large collection', () => {
     const db = bench.client();
     for (let from = 0; from < SIZE; from += 1000) {
       const batch = db.batch();
-      // The documents arrive in another order than that of their ids.
+      // The documents do not arrive in the order of their ids.
       for (let n = from; n < from + 1000; n++) {
         const i = (n * 1009) % SIZE;
         batch.set(db.doc(`c/${toId(i)}`), dataOf(i));
@@ -51,7 +51,7 @@ describe('a large collection', () => {
     const change = (i: number) => c.doc(toId(i)).update({ changed: true });
     const run = async (): Promise<void> => {
       await Promise.all([1, 2000, 2999].map(change));
-      // The next query places what has been written.
+      // The next query puts the written documents into a new sorted array.
       await c.limit(1).get();
     };
     const action = { kind: 'call', run } as const;

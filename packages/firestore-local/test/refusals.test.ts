@@ -10,7 +10,7 @@ import {
 import { connect } from './conformance/protocol';
 import { rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
 
-/** What is not served is refused at once and in words: no client waits, and none takes an answer for what it is not. */
+/* The server refuses what it does not support, at once and with a message. No client waits or gets a wrong response. */
 
 let bench: FirestoreTestServer;
 let db: Firestore;
@@ -73,7 +73,7 @@ test('a read-only transaction', async () => {
   server.close();
 });
 
-test('curl and browsers are told what is served', async () => {
+test('a client without HTTP/2, such as curl, gets status 501 and a text that names the supported clients', async () => {
   const response = await fetch(`http://${bench.server.address}/v1/projects/p/databases/d/documents`);
   expect(response.status).toBe(501);
   expect(await response.text()).toContain('serves the server SDKs, over gRPC');

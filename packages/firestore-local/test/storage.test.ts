@@ -20,7 +20,7 @@ const COMMAND = 'packages/firestore-local/src/command.ts';
 async function spawnServer(
   options = ['--port', '0', '--data', folder],
 ): Promise<{ child: ChildProcess; address: string; output: string }> {
-  // Nothing is inherited: neither colours of a terminal nor options of Node.
+  // The command inherits nothing: neither the colours of a terminal nor options of Node.
   const child = spawn(process.execPath, ['--import', 'tsx', COMMAND, ...options], {
     env: {},
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -63,7 +63,7 @@ describe('the data folder', () => {
   });
 
   it('keeps documents and their times across a restart, and later commits have later times', async () => {
-    // The second run's clock is behind the first's.
+    // The clock of the second server is behind that of the first.
     const first = await startFirestoreTestServer({ dataDir: folder, clock: () => 2_000_000 });
     const db = first.client('kept');
     await db.doc('a/1').set({ n: 1, ü: '😀', bytes: Buffer.alloc(10_000, 1) });
@@ -75,7 +75,7 @@ describe('the data folder', () => {
 
     const second = await startFirestoreTestServer({ dataDir: folder, clock: () => 1_000_000 });
     const again = second.client('kept');
-    // Before any of them is loaded.
+    // No collection is loaded yet.
     expect((await again.listCollections()).map(({ id }) => id)).toEqual(['a']);
     const after = await again.doc('a/1').get();
     expect(after.data()).toEqual(before.data());
@@ -87,7 +87,7 @@ describe('the data folder', () => {
     await second.close();
   });
 
-  it('is for its owner alone', async () => {
+  it('is accessible to its owner only', async () => {
     const dataDir = join(folder, 'new', 'data');
     const firestore = await startFirestoreTestServer({ dataDir });
     await firestore.client('private').doc('a/1').set({});
@@ -111,11 +111,11 @@ describe('the data folder', () => {
         if (acknowledged === 50) child.kill('SIGKILL');
       }
     };
-    // Several at once, so that some are in progress when the server is killed.
+    // Several commits run at once, so that some are in progress when the server is killed.
     await Promise.all([exited(child), ...times(4, write)]);
     client.close();
 
-    // The lock ended with the process.
+    // This server can open the folder, because SQLite's lock ended with the killed process.
     const survivor = await startFirestoreTestServer({ dataDir: folder });
     const again = survivor.client('disk');
     const counts = await Promise.all(
@@ -170,7 +170,7 @@ describe('the data folder', () => {
     );
   });
 
-  it('is consistent after a loss of power: SQLite writes ahead, and flushes before and after it copies the log', () => {
+  it('has the settings with which SQLite stays consistent after a loss of power', () => {
     const storage = SqliteStorage.open(folder);
     const database = Reflect.get(storage, 'database') as DatabaseSync;
     const readPragma = (name: string): unknown => database.prepare(`PRAGMA ${name}`).get()?.[name];
@@ -199,9 +199,9 @@ describe('the stand-alone server', () => {
   });
 
   it.each([
-    [['--port', 'http'], '--port "http" is not a port: it is a number from 0 to 65535.'],
+    [['--port', 'http'], '--port "http" is not a port. A port is a number from 0 to 65535.'],
     [['--indexes', '[]'], '--indexes [] is not readable as JSON: ENOENT'],
-  ])('names what was typed: %j', async (options, text) => {
+  ])('stops with a message that quotes the wrong option: %j', async (options, text) => {
     const { child, output } = await spawnServer(['--port', '0', ...options]);
     expect(output).toContain(text);
     expect(child.exitCode ?? (await exited(child))).toBe(1);

@@ -1,15 +1,15 @@
 import { Firestore } from '@google-cloud/firestore';
 import { startFirestore, type EmbeddedFirestore, type FirestoreOptions } from '../src';
 
-/** A server with clients. */
+/** An embedded Firestore whose clients end when it closes. */
 export interface FirestoreTestServer {
   readonly server: EmbeddedFirestore;
-  /** Creates a client with a project, and so a database, of its own, unless it names one. */
+  /** Creates a client of a project, by default of a new one, which has its own database. */
   client(projectId?: string): Firestore;
   close(): Promise<void>;
 }
 
-/** Creates a client as FIRESTORE_EMULATOR_HOST would, but not for all tests of the process. */
+/** Creates a client as FIRESTORE_EMULATOR_HOST would, without a variable that all tests of the process share. */
 export const connect = (address: string, projectId: string): Firestore =>
   new Firestore({ projectId, host: address, ssl: false, customHeaders: {} });
 
@@ -32,7 +32,7 @@ export async function startFirestoreTestServer(options: FirestoreOptions = {}): 
   };
 }
 
-/** The error that a promise rejects with. Throws if it resolves. */
+/** Returns the error that a promise rejects with. Throws if it resolves. */
 export async function rejection(promise: Promise<unknown>): Promise<Error & { code?: number; details?: string }> {
   try {
     await promise;

@@ -7,17 +7,17 @@ import { EnvHttpProxyAgent, request, type Dispatcher } from 'undici';
 
 const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
 const TRANSIENT_STATUSES = [408, 429, 500, 502, 503, 504];
-/** Errors that stay: a certificate that cannot be verified, and a response that is too large or cannot be inflated. */
+/** Codes of errors that a retry does not solve: an unverified certificate, a response that is too large or not valid gzip. */
 const PERMANENT = /CERT|SIGNATURE|EXCEEDED|TOO_LARGE|^Z_/;
 
-// The signal of a request limits its time. Undici's own limit is 300 s until the headers arrive.
+// The signal of a request limits its time, so undici's own limits of 300 s are off.
 const dispatcher = new EnvHttpProxyAgent({ headersTimeout: 0, bodyTimeout: 0, maxResponseSize: MAX_RESPONSE_BYTES });
 
 /** A response that is not a success. One with status 200 is not from the service. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
 
-  /** @param body of the service: `{ error }`, or `{ success, message, errors }`; undefined if it is not JSON */
+  /** @param body from the service: `{ error }`, or `{ success, message, errors }`; undefined if it is not JSON */
   constructor(
     readonly status: number,
     text: string,
@@ -25,7 +25,7 @@ export class HttpError extends Error {
     readonly requestId?: string,
     readonly retryAfter?: string,
   ) {
-    // A response may hold characters that control a terminal.
+    // A response can contain characters that control a terminal.
     super(`${status} ${text.slice(0, 1000).replaceAll(/\p{C}/gu, ' ')}`);
   }
 }
@@ -33,7 +33,7 @@ export class HttpError extends Error {
 export interface SendOptions {
   /** Milliseconds after which a call is no longer retried. Default: 1.5 times the operation's timeout. */
   retryForMs?: number;
-  /** Milliseconds that one request may take. Default: one minute more than the operation's timeout. */
+  /** The time limit of one request, in milliseconds. Default: one minute more than the operation's timeout. */
   requestTimeoutMs?: number;
   /** Called before each retry, for instance to log it. */
   onRetry?: (reason: Error, delayMs: number) => void;
@@ -72,7 +72,7 @@ async function sendOnce(url: string, outgoing: Outgoing & { signal: AbortSignal 
   throw new HttpError(statusCode, text, json, headers['x-request-id']?.toString(), headers['retry-after']?.toString());
 }
 
-/** @returns ms until the next try, at least a second; infinity if it would not help */
+/** @returns ms until the next try, at least a second; Infinity if another try would not help */
 function getDelayMs(error: Error & { code?: string | number }, tries: number): number {
   const increasing = Math.min(1000 * 2 ** (tries - 1), 30_000);
   // Without a response, the outcome is unknown, and sending the request again is safe.

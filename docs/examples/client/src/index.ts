@@ -13,7 +13,7 @@ export type OperationName = keyof typeof operations;
 
 type Json<T> = T extends { content: { 'application/json': infer Body } } ? Body : never;
 
-/** The body of a request, `never` for an operation without one, and of a 200 response. */
+/** The body of the request of an operation; `never` if the request has none. */
 export type RequestBody<Name extends OperationName> = Json<Api[Name]['requestBody']>;
 export type ResponseBody<Name extends OperationName> = Json<Api[Name]['responses'][200]>;
 
@@ -33,7 +33,7 @@ type Calls = { readonly [Name in OperationName]: Call<Name> };
 
 /** One method for each operation. */
 export interface Client extends Omit<Calls, 'addPriceLists'> {
-  /** @throws UnusableListsError unless both lists are ready, in the currency of the request or in any that is allowed */
+  /** @throws UnusableListsError if no list was created, or if the lists have another currency that is not allowed */
   readonly addPriceLists: (
     body: RequestBody<'addPriceLists'>,
     options?: CallOptions & { allowOtherCurrency?: boolean },

@@ -9,7 +9,7 @@ import { Timestamp } from '../protocol/values';
 import { assertWrite } from './write-rules';
 import { applyWrite } from './writes';
 
-/** The operations that write documents. They wait for nothing, so no other call comes between their reads and their writes. */
+/** The operations that write documents. They are synchronous, so no other call runs between their reads and their writes. */
 export class Commits {
   constructor(
     private readonly store: Store,
@@ -25,7 +25,7 @@ export class Commits {
     return { writeResults: results, commitTime: Timestamp.fromMicros(time) };
   }
 
-  /** Applies each write separately, so a write that fails does not affect the others. */
+  /** Applies each write separately, so a failed one does not affect the others. One invalid write fails the whole batch. */
   batchWrite({ database, writes }: Requests['BatchWrite']): object {
     const response = { writeResults: [] as object[], status: [] as object[] };
     for (const located of locateWrites(database, writes)) {
@@ -54,13 +54,13 @@ export class Commits {
   }
 }
 
-/** A valid write with the place of its document. */
+/** A valid write with the path of its document. */
 interface LocatedWrite {
   readonly write: Write;
   readonly path: DocumentPath;
 }
 
-/** @throws RpcError INVALID_ARGUMENT for a write to another database, or one that Firestore always refuses */
+/** @throws RpcError UNIMPLEMENTED for two writes of one document, INVALID_ARGUMENT for a write that Firestore always refuses */
 function locateWrites(database: string, writes: readonly Write[]): LocatedWrite[] {
   if (new Set(writes.map(({ name }) => name)).size < writes.length) throw unsupported('Several writes of one document');
   return writes.map((write) => {

@@ -22,7 +22,7 @@ export interface IndexDefinitions {
     readonly collectionGroup: string;
     readonly fieldPath: string;
     readonly indexes: readonly FieldIndex[];
-    /** Whether Firestore deletes each document after the time in this field. This server deletes no document. */
+    /** Whether Firestore deletes each document after the time in this field. This server ignores it. */
     readonly ttl?: boolean;
   }[];
 }
@@ -49,7 +49,7 @@ interface IndexRequirement {
   readonly suffix: readonly IndexField[];
 }
 
-/** The indexes of a database. They tell which queries are served, and how many index entries a document has. */
+/** The automatic and the declared indexes. They decide which queries run, and how many index entries a document has. */
 export class Indexes {
   /** @throws Error with a message for the user, if the definitions are not those of a `firestore.indexes.json` */
   constructor(private readonly definitions: IndexDefinitions) {
@@ -64,10 +64,10 @@ export class Indexes {
   }
 
   /**
-   * Rejects a query that no declared index serves. Indexes with the same order are merged for equalities. An index must
-   * contain the whole order, with the same directions. https://firebase.google.com/docs/firestore/query-data/index-overview
+   * Checks that indexes serve a query. Each must end with the whole order of the query, with the same directions. Several are
+   * merged to cover the equalities. https://firebase.google.com/docs/firestore/query-data/index-overview
    *
-   * @throws RpcError FAILED_PRECONDITION with the index to declare
+   * @throws RpcError FAILED_PRECONDITION that names the index to declare
    */
   assertIndexed(group: string | undefined, scope: Scope, filter: Filter | undefined, orders: readonly Order[]): void {
     // A query over all collections reads the documents by name and needs no other index.
@@ -77,8 +77,8 @@ export class Indexes {
   }
 
   /**
-   * Counts the index entries of a document: one per index of each field, of each field of a map, and of each distinct
-   * element of an array, and one per composite index whose fields it has.
+   * Counts the index entries of a document. Each field, also within a map, has one per ascending or descending index, and an
+   * array has one per distinct element. A composite index adds one, or one per distinct element of an array in it.
    */
   countEntries(group: string, fields: MapValue): number {
     let count = 0;
@@ -116,7 +116,7 @@ export class Indexes {
       }));
   }
 
-  /** The single-field indexes of a field. They come from its override, the nearest map around it, or `*`. */
+  /** Returns the single-field indexes of a field, from its override, that of the nearest map around it, `*` or the default. */
   private getFieldIndexes(group: string, path: FieldPath): readonly FieldIndex[] {
     const overrides = this.definitions.fieldOverrides ?? [];
     if (overrides.length === 0) return AUTOMATIC;
@@ -148,7 +148,7 @@ export class Indexes {
     return found && equalities.every((path) => covered.has(path));
   }
 
-  /** All indexes that might serve the query. Each ends with the order of document names. */
+  /** Returns all indexes that might serve the query, each with the document name as its last field. */
   private getCandidates({ group, scope, equalities, suffix }: IndexRequirement): IndexField[][] {
     const paths = new Set([...equalities, ...suffix.map(({ path }) => path)].filter((path) => path !== '__name__'));
     const single = [...paths].flatMap((path) =>
@@ -175,7 +175,7 @@ const countDistinct = (items: readonly Value[]): number => {
   return sorted.filter((item, i) => i === 0 || compareValues(item, sorted[i - 1] as Value) !== 0).length;
 };
 
-/** The fields that precede the suffix, in an index that ends with the suffix. */
+/** Returns the fields of an index before the suffix, or undefined if the index does not end with the suffix. */
 function getPrefix(suffix: readonly IndexField[], fields: readonly IndexField[]): IndexField[] | undefined {
   const start = fields.length - suffix.length;
   if (start < 0) return undefined;
@@ -188,11 +188,11 @@ function getPrefix(suffix: readonly IndexField[], fields: readonly IndexField[])
 /** A filter on one field. */
 export type Term = Exclude<Filter, { kind: 'and' }>;
 
-/** The comparisons of a filter. */
+/** Returns the comparisons of a filter. */
 export const getTerms = (filter: Filter): readonly Term[] =>
   filter.kind === 'and' ? filter.filters.flatMap(getTerms) : [filter];
 
-/** Whether a term fixes the value of its field. The order then needs no term for that field. */
+/** Returns whether a term limits its field to given values. The order then needs no term for that field. */
 export const isEquality = (term: Term): boolean => term.kind === 'isNull' || term.op === '==' || term.op === 'in';
 
 function toIndexRequirement(

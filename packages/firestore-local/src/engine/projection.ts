@@ -4,7 +4,7 @@ import type { FieldPath } from '../protocol/paths';
 import type { Mask } from '../protocol/requests';
 import { getPath, setPath, type MapValue } from '../protocol/values';
 
-/** Encodes a stored document for a response, with the fields of a mask. */
+/** Encodes a stored document for a response, reduced to the fields of a mask if there is one. */
 export const encodeStoredDocument = (doc: StoredDoc, mask: Mask): Buffer =>
   encodeDocument(getResourceName(doc), mask ? { ...doc, fields: projectFields(doc.fields, mask) } : doc);
 

@@ -13,12 +13,12 @@ import { assertValue } from '../protocol/value-rules';
 import { Reference, getValueSize, type Value } from '../protocol/values';
 
 /*
- * The queries that Firestore refuses, whatever is stored. The limits come from https://firebase.google.com/docs/firestore/quotas and
- * "Query limitations" of https://firebase.google.com/docs/firestore/query-data/queries; Google's emulator has the same.
+ * The queries that Firestore refuses, whatever is stored, or that this server does not serve. The limits come from
+ * https://firebase.google.com/docs/firestore/quotas and https://firebase.google.com/docs/firestore/query-data/queries
  */
 
 const MAX_DISJUNCTIONS = 30;
-/** The maximum size of a value in an index. A query cannot look for a longer one. */
+/** The maximum size of a value in an index. A query cannot find a longer value. */
 const MAX_QUERIED_BYTES = 1500;
 
 /**
@@ -34,7 +34,7 @@ export function assertQuery(source: StructuredQuery, orders: readonly Order[]): 
   if (terms.reduce((product, term) => product * getOperands(term).length, 1) > MAX_DISJUNCTIONS) {
     throw invalid(`Invalid query. A query holds at most ${MAX_DISJUNCTIONS} disjunctions.`);
   }
-  // Firestore orders by all of them, in an order of its own.
+  // Firestore adds the fields of several ranges to the order of the results. This server does not.
   const compared = terms.filter((term) => !isEquality(term) || isName(term.path));
   const isRange = compared.some((term) => !isEquality(term));
   if (isRange && countPaths(compared) > 1) throw unsupported('Ranges of several fields');
@@ -90,7 +90,7 @@ function assertKey(value: Value, database: string): void {
   assertInDatabase(parseDocumentPath(value.name), database);
 }
 
-/** Firestore has no index of names in descending order. With an equality on a field, that field's index serves. */
+/** Refuses names in descending order, for which Firestore has no index. The index of a field with an equality serves them. */
 function assertNameOrder([first]: readonly Order[], terms: readonly Term[]): void {
   if (!first?.descending || !isName(first.path)) return;
   if (terms.some((term) => isEquality(term) && !isName(term.path))) return;
@@ -100,7 +100,7 @@ function assertNameOrder([first]: readonly Order[], terms: readonly Term[]): voi
 const countPaths = (items: readonly (Term | Order)[]): number =>
   new Set(items.map(({ path }) => formatFieldPath(path))).size;
 
-/** The operands of a comparison, of which `in` has several. */
+/** Returns the operands of a comparison. Only `in` can have several. */
 function getOperands(term: Term): readonly Value[] {
   if (term.kind === 'isNull') return [null];
   return term.op === 'in' && Array.isArray(term.value) ? term.value : [term.value];

@@ -48,7 +48,7 @@ export function prepareQuery(source: StructuredQuery): PreparedQuery {
   };
 }
 
-/** Whether a filter matches only documents that have a field. */
+/** Returns whether a filter matches only documents that have a field. */
 function isRequired(path: FieldPath, filter: Filter | undefined): boolean {
   if (filter?.kind === 'and') return filter.filters.some((part) => isRequired(path, part));
   return filter !== undefined && formatFieldPath(filter.path) === formatFieldPath(path);
@@ -60,7 +60,7 @@ function createCoverage({ parent, collectionId, allDescendants }: StructuredQuer
   return (collection) => collection.startsWith(`${parent}/`) && collection.endsWith(suffix);
 }
 
-/** The collections that a query reads. */
+/** Lists the collections that a query reads. */
 function getQueryCollections({ source, covers }: PreparedQuery, store: Store): string[] {
   const { parent, collectionId, allDescendants } = source;
   if (!allDescendants) return [`${parent}/${collectionId}`];
@@ -68,8 +68,8 @@ function getQueryCollections({ source, covers }: PreparedQuery, store: Store): s
 }
 
 /**
- * Completes the order: the given terms, the field of a range, the document's name. Implicit terms take the direction of the
- * last given term. https://firebase.google.com/docs/firestore/query-data/order-limit-data
+ * Completes the order with the field of a range and the document's name. Both take the direction of the last given term.
+ * https://firebase.google.com/docs/firestore/query-data/order-limit-data
  */
 function completeOrder({ orderBy, filter }: StructuredQuery): Order[] {
   const orders = [...orderBy];
@@ -173,7 +173,7 @@ function* filterBatches(
   for (const docs of batches) yield docs.filter(query.matches);
 }
 
-/** The number of documents beyond the limit that are collected before the query sorts and cuts them. */
+/** How many documents beyond twice the limit the query collects before it sorts them and drops those beyond the limit. */
 const SORT_BUFFER = 2000;
 
 function* sortBatches(query: PreparedQuery, batches: Iterable<readonly StoredDoc[]>): Generator<readonly StoredDoc[]> {
@@ -199,7 +199,7 @@ function* slice(batches: Iterable<readonly StoredDoc[]>, limit: number): Generat
 
 function sortDocs(docs: readonly StoredDoc[], orders: readonly Order[]): StoredDoc[] {
   const terms = orders.map(({ path, descending }) => ({
-    // Names are compared without being concatenated.
+    // compareDocs compares names. Within one collection it need not concatenate them.
     read: isName(path) ? undefined : createValueReader(path),
     sign: descending ? -1 : 1,
   }));

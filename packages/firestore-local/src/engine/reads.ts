@@ -9,18 +9,18 @@ import type { Store } from '../storage/store';
 import type { Transaction, Transactions } from './transactions';
 import { Timestamp } from '../protocol/values';
 
-/** Sends one message of a response. Returns a promise while the client has to catch up. */
+/** Sends one message of a response. If it returns a promise, the sender waits for it before the next message. */
 export type SendMessage = (message: object) => Promise<void> | undefined;
 
 /** How a read sees the documents. */
 interface ReadContext {
-  /** The time of the versions that it returns, in microseconds; undefined stands for the latest versions. */
+  /** The time of the versions that the read returns, in microseconds; undefined stands for the latest versions. */
   readonly readTime: number | undefined;
   /** The read time of the response. */
   readonly shownTime: Timestamp;
   /** The id of a transaction that this read began, for the response. */
   readonly begun: Buffer | undefined;
-  /** Of a transaction: remembers whether its commit may rely on this read. */
+  /** Adds a check of this read to its transaction, for the commit; undefined outside of a transaction. */
   readonly addRead: ((isUnchanged: () => boolean) => void) | undefined;
 }
 
@@ -79,7 +79,7 @@ export class Reads {
     await send({ result: { aggregateFields: { [alias]: count } }, readTime: context.shownTime });
   }
 
-  /** Runs a query. A transaction keeps the result, and compares it when it commits. */
+  /** Runs a query. The commit of a transaction runs it again and compares the results. */
   private run(
     prepared: PreparedQuery,
     { readTime, addRead }: ReadContext,
@@ -95,14 +95,14 @@ export class Reads {
     return [found];
   }
 
-  /** @throws RpcError FAILED_PRECONDITION for a query that needs an index which is not declared */
+  /** @throws RpcError FAILED_PRECONDITION for a query that needs an undeclared index */
   private assertIndexed({ source, orders }: PreparedQuery): void {
     if (!this.requireIndexes) return;
     const scope = source.allDescendants ? 'COLLECTION_GROUP' : 'COLLECTION';
     this.indexes.assertIndexed(source.collectionId, scope, source.filter, orders);
   }
 
-  /** Finds or begins the transaction of a read, and the time at which it reads. */
+  /** Finds or begins the transaction of a read, and determines its read time. */
   private open(database: string, consistency: Consistency): ReadContext {
     const isNew = consistency.kind === 'newTransaction';
     let transaction: Transaction | undefined;

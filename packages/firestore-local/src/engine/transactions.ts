@@ -8,7 +8,7 @@ const MAX_OPEN = 10_000;
 export interface Transaction {
   readonly id: string;
   readonly database: string;
-  /** For each read, whether it would still return the same. */
+  /** One check for each read. It returns whether the read would still return the same. */
   readonly reads: (() => boolean)[];
 }
 
@@ -25,18 +25,18 @@ export class Transactions {
     return transaction;
   }
 
-  /** @throws RpcError INVALID_ARGUMENT if the transaction has ended or never existed */
+  /** @throws RpcError INVALID_ARGUMENT if the database has no open transaction with this id */
   get(id: string, database: string): Transaction {
     const transaction = this.open.get(id);
-    // The SDK recognizes this text, and begins the transaction again.
+    // The SDK recognizes this text and begins the transaction again.
     if (transaction?.database !== database)
       throw invalid('The referenced transaction has expired or is no longer valid.');
     return transaction;
   }
 
   /**
-   * Ends a transaction for its commit, also if the commit fails.
-   * @throws RpcError ABORTED if something that it has read has changed
+   * Ends a transaction for its commit, even if the commit fails.
+   * @throws RpcError ABORTED if something that the transaction has read has changed
    */
   endForCommit({ id, reads }: Transaction): void {
     this.open.delete(id);
@@ -44,12 +44,12 @@ export class Transactions {
     throw new RpcError('ABORTED', 'A document that the transaction has read has changed. Try it again.');
   }
 
-  /** Rolls back at a client's request. A transaction that has ended is left as it is. */
+  /** Ends a transaction without a commit. Does nothing if it has ended already. */
   rollBack(id: string): void {
     this.open.delete(id);
   }
 
-  /** Forgets all transactions. */
+  /** Ends all transactions without a commit. */
   clear(): void {
     this.open.clear();
   }

@@ -17,7 +17,7 @@ const MAX_FIELD_NAME_BYTES = 1500;
 const MAX_PROPERTY_BYTES = 1_048_487;
 
 /**
- * Checks the fields that a client sent, also those that a mask leaves out. It does not look at stored documents.
+ * Checks the fields that a client sent, including those that a mask leaves out.
  *
  * @throws RpcError INVALID_ARGUMENT for a field or a value that no document can have
  */
@@ -27,8 +27,8 @@ export function assertWrite(write: Write): void {
 }
 
 /**
- * A document of at most this many bytes reaches no limit, so it is not counted. An element with its index entry takes at least
- * four bytes, and no value is stored in more than eight times its size. The longest name adds 300,000 bytes.
+ * A document of at most this many encoded bytes reaches no limit, so it is not counted. An array element takes at least four
+ * bytes and would need 16 index entries. A value counts at most eight times its bytes, and a name about 300,000 bytes.
  */
 const SMALL_DOCUMENT_BYTES = MAX_INDEX_ENTRIES / 4;
 
@@ -56,7 +56,7 @@ function assertMap(map: MapValue, depth: number): void {
   }
 }
 
-/** A single string or bytes value has a limit of its own, below that of the document. */
+/** Checks the size of a string or bytes value, whose limit is below that of the document. */
 function assertPropertySize(value: Value): void {
   const isLong = typeof value === 'string' ? value.length > MAX_PROPERTY_BYTES / 3 : value instanceof Uint8Array;
   if (isLong && Buffer.byteLength(value as string | Uint8Array) > MAX_PROPERTY_BYTES) {

@@ -5,11 +5,11 @@ import type { CallHandler } from './grpc-server';
 import type { Requests, Rpc } from './requests';
 import type { ResponseStream } from './response-stream';
 
-/** Sends one encoded message of a response. Returns a promise while the client has to catch up. */
+/** Sends one encoded message of a response. If it returns a promise, the responder waits for it before the next message. */
 export type SendBytes = (message: Buffer) => Promise<void> | undefined;
 
 /**
- * Answers a call: the embedded Firestore, or another Firestore that receives the call from here.
+ * Answers a call. The embedded Firestore does so itself, and a front forwards the call to another Firestore.
  *
  * @throws RpcError for every status other than OK
  */
@@ -49,7 +49,7 @@ interface IncomingCall {
   readonly bytes: Buffer;
 }
 
-/** Handles one call with its faults. Returns how the call ended, or undefined if its request is invalid. */
+/** Handles one call with its faults. Returns how the call ended, or undefined if its request cannot be decoded. */
 async function handleCall(
   respond: Responder,
   faults: Faults,
@@ -85,7 +85,7 @@ function decodeCall({ rpc, bytes }: IncomingCall): Call {
   return { rpc, project, database, request };
 }
 
-/** A resource name in a request. All names in it are of one database. */
+/** Returns a resource name in a request. Firestore refuses a request with names of several databases. */
 function findResourceName(request: Requests[Rpc]): string {
   if ('database' in request) return request.database;
   return 'query' in request ? request.query.parent : request.parent;

@@ -6,14 +6,14 @@ import { assertTimestamp } from './value-rules';
 import { Reference, Timestamp, compareByKey, type MapValue, type Value } from './values';
 
 /*
- * Protobuf messages, from the definitions that @google-cloud/firestore-api ships. A message of a value is read as, and written
- * from, a Value. `Document` stays bytes in other messages, because stored fields are sent unchanged.
+ * Decodes and encodes protobuf messages by the definitions in @google-cloud/firestore-api. It converts the message of a value to
+ * a Value. A `Document` within another message stays bytes, because stored fields are sent unchanged.
  */
 
 /** A decoded message. protobufjs gives absent fields their defaults: '', 0, false, [] or null. */
 export type Message = Record<string, unknown>;
 
-/** Without the definitions for administration, which would take as long to load as the others. */
+/** Leaves out the definitions for administration, which would take as long to load as all others. */
 const { firestore, protobuf: wellKnown, rpc, type } = protos.nested.google.nested;
 const google = { nested: { firestore: { nested: { v1: firestore.nested.v1 } }, protobuf: wellKnown, rpc, type } };
 
@@ -76,17 +76,17 @@ interface Int64 {
   toNumber(): number;
 }
 
-/** An int64 field as a number, which is exact up to 2^53. */
+/** Converts an int64 field to a number, which is exact up to 2^53. */
 export const toNumber = (int64: unknown): number => (typeof int64 === 'number' ? int64 : (int64 as Int64).toNumber());
 
 function toBigInt({ high, low }: Int64): bigint {
-  // A double holds 53 bits, so it is exact for integers whose high half has 21 bits.
+  // Below 2^52 the arithmetic of doubles is exact, so one conversion is enough.
   if (Math.abs(high) < 2 ** 20) return BigInt(high * 2 ** 32 + (low >>> 0));
   return (BigInt(high) << 32n) | BigInt(low >>> 0);
 }
 
 function fromValueMessage(message: Message): Value {
-  // If a message has several, the last one counts.
+  // If a client sends several kinds of value in one message, the last one counts.
   const kind = Object.keys(message).at(-1) ?? '';
   switch (kind) {
     case 'nullValue':
@@ -131,8 +131,8 @@ function toValueMessage(value: Value): object {
 const toMap = (fields: unknown): MapValue => new Map(Object.entries(fields as Record<string, Value>));
 
 /**
- * Fields in one canonical order, so that equal fields have equal bytes. JavaScript puts integer-like keys first; the others
- * follow by their UTF-8 bytes. Firestore defines no order.
+ * Puts fields into one canonical order, so that equal fields have equal bytes. JavaScript puts integer-like keys first. The
+ * others follow in the order of their UTF-8 bytes. Firestore defines no order.
  */
 function toFieldsMessage(map: MapValue): { fields: Record<string, Value> } {
   const fields = Object.create(null) as Record<string, Value>;
@@ -147,7 +147,7 @@ export const NO_FIELDS = Buffer.alloc(0);
 export const encodeFields = (fields: MapValue): Buffer =>
   documentType.encode(toFieldsMessage(fields)).finish() as Buffer;
 
-/** Decodes stored fields, which were checked when a client sent them. */
+/** Decodes stored fields, which were checked when they were written. */
 export const decodeFields = (bytes: Uint8Array): MapValue =>
   toMap((documentType.decode(bytes) as unknown as Message)['fields']);
 

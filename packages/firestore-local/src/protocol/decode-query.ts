@@ -5,8 +5,6 @@ import { parseFieldPath } from './paths';
 import type { Cursor, Filter, Operator, StructuredQuery } from './requests';
 import { isComparable, type Value } from './values';
 
-/* Decodes queries and counts. */
-
 /** Reads the `StructuredQuery` of a request. */
 export function readQuery(request: Message, value: unknown): StructuredQuery {
   if (toMessage(request['explainOptions'])) throw unsupported('Query explain');
@@ -35,7 +33,7 @@ export function readQuery(request: Message, value: unknown): StructuredQuery {
   };
 }
 
-/** Reads the count of a query, and returns its name. */
+/** Checks that a count is the only aggregation, and returns its alias. */
 export function readCount([message, ...others]: readonly Message[]): string {
   if (!message) throw invalid('Aggregations can not be empty.');
   const count = toMessage(message['count']);
@@ -47,10 +45,10 @@ export function readCount([message, ...others]: readonly Message[]): string {
 const DESCENDING = 2;
 const AND = 1;
 
-/** By their numbers in the protocol. The server refuses the others. */
+/** The operators by their numbers in the protocol. The server refuses all others. */
 const OPERATORS: Readonly<Record<number, Operator>> = { 1: '<', 2: '<=', 3: '>', 4: '>=', 5: '==', 8: 'in' };
 
-/** The number of the operator of `== null` in the protocol. */
+/** The number in the protocol of the operator that SDKs send for `== null`. */
 const IS_NULL = 3;
 
 function readFilter(message: Message): Filter {

@@ -15,8 +15,6 @@ import {
 } from './message-readers';
 import type { Consistency, Requests, Rpc } from './requests';
 
-/* Decodes requests to plain data, and encodes responses. */
-
 const readers: { readonly [K in Rpc]: (request: Message) => Requests[K] } = {
   BatchGetDocuments: (request) => ({
     database: readDatabase(request),
@@ -65,7 +63,7 @@ function getMethod(rpc: Rpc): { requestType: protobuf.Type; responseType: protob
   return { requestType: method.resolvedRequestType, responseType: method.resolvedResponseType };
 }
 
-/** @throws RpcError INVALID_ARGUMENT for bytes that are not a valid request */
+/** Decodes a request to plain data. @throws RpcError for a request that is invalid or not supported */
 export function decodeRequest<K extends Rpc>(rpc: K, bytes: Buffer): Requests[K] {
   try {
     return readers[rpc](getMethod(rpc).requestType.decode(bytes) as unknown as Message);
@@ -74,7 +72,7 @@ export function decodeRequest<K extends Rpc>(rpc: K, bytes: Buffer): Requests[K]
   }
 }
 
-/** Encodes a response, in which documents are already encoded and values are plain. */
+/** Encodes a response, in which documents are already encoded and values are of the type Value. */
 export const encodeResponse = (rpc: Rpc, response: object): Buffer =>
   getMethod(rpc).responseType.encode(response).finish() as Buffer;
 

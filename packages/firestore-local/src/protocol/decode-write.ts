@@ -5,8 +5,6 @@ import type { Precondition, Write } from './requests';
 import { assertMicroseconds } from './value-rules';
 import type { Timestamp } from './values';
 
-/* Decodes the writes of a commit or a batch. */
-
 /** Reads one write of a commit or a batch. */
 export function readWrite(message: Message): Write {
   const precondition = readPrecondition(message['currentDocument']);

@@ -25,5 +25,5 @@ export const unsupported = (subject: string): RpcError =>
 
 const WAY_OUT = "Google's emulator does: start it, and name its address in FIRESTORE_EMULATOR_HOST.";
 
-/** Creates the error for a request that is invalid in any state of the database. */
+/** Creates the error for a request that the client must change before it sends it again. */
 export const invalid = (message: string): RpcError => new RpcError('INVALID_ARGUMENT', message);

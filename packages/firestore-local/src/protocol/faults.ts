@@ -21,7 +21,6 @@ export type FaultAction<K extends Rpc = Rpc> =
   | { readonly kind: 'error'; readonly code: Code; readonly message?: string }
   /** Destroys the connection, with all other calls on it. */
   | { readonly kind: 'drop' }
-  /** Waits. */
   | { readonly kind: 'delay'; readonly ms: number }
   /** Never responds. */
   | { readonly kind: 'hang' }
@@ -42,17 +41,17 @@ export interface Fault<K extends Rpc = Rpc> {
   readonly action: FaultAction<K>;
 }
 
-/** A fault that has been injected. */
+/** Observes and removes an injected fault. */
 export interface InjectedFault {
   /** How many calls it has affected. */
   readonly count: number;
   /** Resolves with the first affected call, when the fault applies. */
   readonly fired: Promise<Call>;
-  /** Removes it. */
+  /** Removes the fault. Calls that it has already matched keep it. */
   remove(): void;
 }
 
-/** Ends a call that gets no response. */
+/** Thrown to end a call without a response. */
 export class NoResponse extends Error {
   constructor(readonly kind: 'DROPPED' | 'HUNG') {
     super(kind);
@@ -74,7 +73,7 @@ export class MatchedFaults {
   ) {}
 
   /**
-   * Applies the faults of a point. A number is the count of messages sent so far. Returns undefined if there are no faults.
+   * Applies the faults at a point. A number is the count of messages sent so far. Returns undefined if there are no faults.
    * @throws RpcError or NoResponse instead of the call's response
    */
   at(point: 'before' | 'after' | number): Promise<void> | undefined {

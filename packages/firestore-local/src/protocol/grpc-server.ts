@@ -17,7 +17,7 @@ export interface GrpcServer {
   close(): Promise<void>;
 }
 
-/** The number of bytes that a client may send ahead, in one call and on a connection. */
+/** The number of bytes that a client can send before the server reads them, in one call and on one connection. */
 const WINDOW_BYTES = 4 * 1024 * 1024;
 
 const SESSION_OPTIONS = {
@@ -29,15 +29,15 @@ const SESSION_OPTIONS = {
 const ignore = (): void => undefined;
 
 /**
- * Starts the server. It is written on Node's HTTP/2, because the server of @grpc/grpc-js 1.14 throws outside of any handler when
- * a client resets a stream right after headers that it rejects, and knows no status but RESOURCE_EXHAUSTED for a long message.
+ * Starts a server on Node's HTTP/2. That of @grpc/grpc-js 1.14 throws outside of any handler if a client resets a stream
+ * right after headers that the server rejects. It also knows no status but RESOURCE_EXHAUSTED for a long message.
  */
 export async function startGrpcServer(host: string, port: number, handle: CallHandler): Promise<GrpcServer> {
   const sockets = new Set<Socket>();
   const memory = new MessageMemory();
   const listener = createServer((socket) => {
     sockets.add(socket);
-    // Without a listener, a connection that its client resets would end the process. It closes after the error.
+    // Without this listener, a client that resets its connection would end the process. Node closes the socket after the error.
     socket.on('error', ignore);
     socket.once('close', () => sockets.delete(socket));
     const onFirstBytes = (): void => {
@@ -84,7 +84,7 @@ const NOT_GRPC =
   'HTTP/1.1 501 Not Implemented\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n' +
   'firestore-local serves the server SDKs, over gRPC. It has no REST interface and serves no browser.\n';
 
-/** Whether a connection begins as HTTP/2 does, which gRPC uses. */
+/** Returns whether the first bytes of a connection can begin HTTP/2, which gRPC uses. */
 const isHttp2 = (start: Buffer): boolean => 'PRI * HTTP/2.0'.startsWith(start.toString('latin1', 0, 14));
 
 interface Connection {
@@ -95,7 +95,7 @@ interface Connection {
 
 const SERVICE = '/google.firestore.v1.Firestore/';
 
-/** Reads the request of one call and has it handled. What comes after the request, or after a failure, is discarded. */
+/** Reads the request of one call and passes it to the handler. Discards all bytes after the request or after a failure. */
 function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connection: Connection): void {
   const { socket, handle, memory } = connection;
   stream.on('error', ignore);

@@ -1,8 +1,8 @@
 import { RpcError, invalid } from './errors';
 
 /*
- * How gRPC puts messages into a stream of bytes: one byte that says whether the message is compressed, four with its length, the
- * message. https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
+ * gRPC frames each message with one byte that says whether the message is compressed, and four bytes with its length.
+ * https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  */
 
 const HEAD_BYTES = 5;
@@ -10,10 +10,10 @@ const HEAD_BYTES = 5;
 /** https://firebase.google.com/docs/firestore/quotas: the maximum size of a request, and so of a commit. */
 const MAX_REQUEST_BYTES = 10 * 1024 * 1024;
 
-/** The most that the unfinished messages of all clients take. Eight commits of the maximum size fit. */
+/** The upper bound of the memory for unfinished messages of all clients. Eight commits of the maximum size fit. */
 const MAX_HELD_BYTES = 84 * 1024 * 1024;
 
-/** Puts a message into the form in which it is sent. */
+/** Puts the head in front of a message. */
 export function frameMessage(message: Buffer): Buffer {
   const framed = Buffer.allocUnsafe(HEAD_BYTES + message.length);
   framed.writeUInt8(0, 0);
@@ -22,9 +22,9 @@ export function frameMessage(message: Buffer): Buffer {
   return framed;
 }
 
-/** Bounds the memory of the unfinished messages of a server. Over the bound, the client that has sent nothing for longest loses. */
+/** Bounds the memory of unfinished messages. Above the bound, it evicts the message that has received no bytes for longest. */
 export class MessageMemory {
-  /** In the order in which bytes last arrived. */
+  /** The bytes that each reader holds, in the order in which bytes last arrived. */
   private readonly held = new Map<MessageReader, number>();
   private total = 0;
 
@@ -45,7 +45,7 @@ const NOTHING = Buffer.alloc(0);
 
 /** Finds the messages in the bytes of a request. Holds at most one message, and refuses one that is too long. */
 export class MessageReader {
-  /** Copies of what has arrived of a message, because a piece of a network buffer would keep all of it. */
+  /** A copy of the unfinished message. A view of a network buffer would keep the whole buffer in memory. */
   private held = NOTHING;
   private size = 0;
 
@@ -101,7 +101,7 @@ export class MessageReader {
   }
 }
 
-/** Where the first message ends. Infinity until its head is complete. */
+/** Returns the offset at which the first message ends, or Infinity until its head is complete. */
 function findEnd(bytes: Buffer): number {
   if (bytes.length < HEAD_BYTES) return Infinity;
   if (bytes.readUInt8(0) !== 0) throw new RpcError('UNIMPLEMENTED', 'Compressed messages are not supported.');

@@ -6,10 +6,10 @@ export type FieldPath = readonly string[];
 /** The field path that stands for the document's name. */
 export const NAME: FieldPath = ['__name__'];
 
-/** Whether a field path is the document's name. */
+/** Returns whether a field path stands for the document's name. */
 export const isName = (path: FieldPath): boolean => path.length === 1 && path[0] === '__name__';
 
-/** A document's resource name, with the resource names of its database and its collection and its id. */
+/** The resource names of a document, its database and its collection, and the id of the document. */
 export interface DocumentPath {
   readonly name: string;
   readonly database: string;
@@ -19,7 +19,7 @@ export interface DocumentPath {
 
 const MAX_ID_BYTES = 1500;
 
-/** https://firebase.google.com/docs/firestore/quotas: "Maximum depth of subcollections". */
+/** https://firebase.google.com/docs/firestore/quotas: collections nest at most 100 deep, and each level has two ids. */
 const MAX_IDS = 200;
 
 const RESERVED = /^__.*__$/s;
@@ -32,7 +32,7 @@ function assertValidId(id: string): void {
   }
 }
 
-/** Parses a resource name: its database, and the ids below `…/documents`, each checked. */
+/** Parses a resource name to its database and the ids below `…/documents`, and checks each id. */
 function parseName(name: string): { database: string; ids: string[] } {
   const [projects, project, databases, database, documents, ...ids] = name.split('/');
   if (projects !== 'projects' || databases !== 'databases' || documents !== 'documents' || !project || !database) {
@@ -68,7 +68,7 @@ export function assertDatabaseName(name: string): void {
   if (!/^projects\/[^/]+\/databases\/[^/]+$/.test(name)) throw invalid(`Database name "${name}" is invalid.`);
 }
 
-/** `projects/*\/databases/*` of any resource name. */
+/** Returns the database of any resource name, as `projects/*\/databases/*`. */
 export function getDatabaseName(name: string): string {
   return name.split('/', 4).join('/');
 }
@@ -78,7 +78,7 @@ export function assertInDatabase(path: DocumentPath, database: string): void {
   if (path.database !== database) throw invalid(`Document "${path.name}" is not in the database ${database}.`);
 }
 
-/** The last id of a collection's resource name: its collection group. */
+/** Returns the collection group of a collection, which is the last id of its resource name. */
 export const getCollectionGroup = (collection: string): string => collection.slice(collection.lastIndexOf('/') + 1);
 
 const SIMPLE_PATH = /^[A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_][A-Za-z_0-9]*)*$/;
@@ -92,7 +92,7 @@ export function parseFieldPath(text: string): FieldPath {
   return path;
 }
 
-/** Reads `a.b`, or with quoted steps: `` a.`b.c` ``. In a quoted step, a backslash escapes a backtick or a backslash. */
+/** Reads `a.b`, or with quoted steps: `` a.`b.c` ``. In a quoted step, a backslash escapes the next character. */
 function readSteps(text: string): FieldPath {
   if (SIMPLE_PATH.test(text)) return text.split('.');
   const steps: string[] = [];
@@ -107,7 +107,7 @@ function readSteps(text: string): FieldPath {
   return steps;
 }
 
-/** The inverse of {@link parseFieldPath}. */
+/** Formats a field path as {@link parseFieldPath} reads it. */
 export function formatFieldPath(path: FieldPath): string {
   return path
     .map((step) => (/^[A-Za-z_][A-Za-z_0-9]*$/.test(step) ? step : `\`${step.replace(/[\\`]/g, '\\$&')}\``))

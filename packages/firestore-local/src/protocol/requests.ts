@@ -6,7 +6,7 @@ import type { MapValue, Timestamp, Value } from './values';
 /** A condition on the stored document under which a write applies. */
 export type Precondition = { readonly exists: boolean } | { readonly updateTime: Timestamp };
 
-/** One write of a commit. `name` is the document's full resource name. */
+/** One write of a commit or a batch. `name` is the full resource name of the document. */
 export type Write =
   | {
       readonly kind: 'update';
@@ -25,7 +25,6 @@ export type Consistency =
   | { readonly kind: 'transaction'; readonly id: string }
   | { readonly kind: 'newTransaction' };
 
-/** A filter of a query. */
 export type Filter =
   | { readonly kind: 'and'; readonly filters: readonly Filter[] }
   | { readonly kind: 'isNull'; readonly path: FieldPath }

@@ -4,23 +4,23 @@ import { status } from '@grpc/grpc-js';
 import type { RpcError } from './errors';
 import { frameMessage } from './message-framing';
 
-/** A response: messages at the client's pace, then a status. Sends nothing after the status, or to a client that has left. */
+/** The response of a call. Sends nothing after its status, or after the client has closed the stream. */
 export interface ResponseStream {
-  /** Sends one message. Returns a promise while the client has to catch up. */
+  /** Sends one message. If it returns a promise, the caller waits for it before the next message. */
   send(message: Buffer): Promise<void> | undefined;
   end(): void;
   fail(error: RpcError): void;
   /** Destroys the connection of the call, with all other calls on it. */
   destroyConnection(): void;
-  /** Whether the status was given. */
+  /** Whether `end` or `fail` was called. */
   readonly hasEnded: boolean;
   /** Whether the client cancelled the call, or its connection closed, before the status. */
   readonly cancelled: boolean;
 }
 
 /**
- * Runs a step that Node refuses, with an exception, once its client has closed the stream or the connection. Outside of any
- * handler the exception would end the process. Here it ends what it is about, and nothing else.
+ * Runs a step in which Node throws if the client has closed the stream or the connection. An uncaught exception would end the
+ * process. Here it destroys only the stream or the socket.
  */
 export function attempt<T>(target: ServerHttp2Stream | Socket, step: () => T): T | undefined {
   try {
@@ -32,17 +32,17 @@ export function attempt<T>(target: ServerHttp2Stream | Socket, step: () => T): T
   }
 }
 
-/** Calls a listener with each event of a stream. */
+/** Calls a listener with each event of a stream. An exception destroys only the stream. */
 export function listen(stream: ServerHttp2Stream, event: string, listener: (chunk: Buffer) => void): void {
   stream.on(event, (chunk: Buffer) => attempt(stream, () => listener(chunk)));
 }
 
-/** The response of a call. @param socket the connection of the call */
+/** Creates the response of a call. @param socket the connection of the call */
 export function createResponseStream(stream: ServerHttp2Stream, socket: Socket): ResponseStream {
   let hasEnded = false;
   let cancelled = false;
   stream.once('close', () => (cancelled = !hasEnded));
-  // An error also has headers. Without them the SDK treats it as a missing response and retries by itself.
+  // An error is sent after headers too. Without them, the SDK treats it as a missing response and retries the call.
   const sendHeaders = (): void => {
     if (!stream.headersSent) stream.respond({ 'content-type': 'application/grpc' }, { waitForTrailers: true });
   };
@@ -86,10 +86,10 @@ export function createResponseStream(stream: ServerHttp2Stream, socket: Socket):
   };
 }
 
-/** The most characters of a status text: it may quote a long name, and Node refuses headers of more than 64 KiB. */
+/** The maximum length of a status text. It can quote a long name, and Node refuses headers of more than 64 KiB. */
 const MAX_TEXT = 4000;
 
-/** https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md: encodes `%` and everything except printable ASCII. */
+/** Percent-encodes `%` and all but printable ASCII: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
 const encodeMessage = (message: string): string =>
   message
     .slice(0, MAX_TEXT)

@@ -4,7 +4,7 @@ import { RpcError, unsupported } from './errors';
 import { toMessage } from './message-readers';
 import type { ResponseStream } from './response-stream';
 
-/** The operations that the server does not support. It refuses each message at once with an explanation, so no client waits. */
+/** The operations that the server does not support. It refuses each message at once with a text, so no client waits. */
 export const UNSERVED: Readonly<Record<string, (message: Buffer, response: ResponseStream) => void>> = {
   Listen: refuseTarget,
   Write: (_, response) => response.fail(unsupported('Writes of web and mobile SDKs')),
@@ -13,14 +13,14 @@ export const UNSERVED: Readonly<Record<string, (message: Buffer, response: Respo
   ExecutePipeline: (_, response) => response.fail(unsupported('Pipelines')),
 };
 
-/** Removes the target with the cause, which SDKs pass to the listener's error callback. They would reopen a failed stream. */
+/** Removes the target of a listener. SDKs pass the cause to its error callback, but would reopen a stream that fails. */
 function refuseTarget(message: Buffer, response: ResponseStream): void {
   const cause = { code: status.UNIMPLEMENTED, message: unsupported('Listeners (onSnapshot)').message };
   const target = toMessage((requestType.decode(message) as unknown as Message)['addTarget']);
   if (!target) return;
   const targetChange = { targetChangeType: 'REMOVE', targetIds: [target['targetId']], cause };
   const answer = responseType.encode(responseType.fromObject({ targetChange })).finish() as Buffer;
-  // Ends a stream whose client sends more, but does not read what it is told.
+  // Ends the stream of a client that keeps sending but does not read the responses.
   if (response.send(answer)) throw new RpcError('UNAVAILABLE', 'The client does not read the responses.');
 }
 

@@ -4,7 +4,7 @@
  */
 export type Value = null | boolean | bigint | number | string | Uint8Array | Timestamp | Reference | Value[] | MapValue;
 
-/** A map value, and the fields of a document. A Map, so that a field may be called `__proto__`. */
+/** A map value, or the fields of a document. It is a Map, because a field can have any name, such as `constructor`. */
 export type MapValue = Map<string, Value>;
 
 /** A point in time; Firestore keeps microseconds. */
@@ -14,7 +14,7 @@ export class Timestamp {
     readonly nanos: number,
   ) {}
 
-  /** From microseconds since 1970, which a double holds exactly until the year 2255. */
+  /** Creates a time from microseconds since 1970, which a double holds exactly until the year 2255. */
   static fromMicros(micros: number): Timestamp {
     const seconds = Math.floor(micros / 1e6);
     return new Timestamp(seconds, (micros - seconds * 1e6) * 1000);
@@ -25,7 +25,7 @@ export class Timestamp {
     return this.nanos % 1000 === 0 ? this : new Timestamp(this.seconds, this.nanos - (this.nanos % 1000));
   }
 
-  /** Microseconds since 1970. */
+  /** Microseconds since 1970, rounded down. */
   get micros(): number {
     return this.seconds * 1e6 + Math.floor(this.nanos / 1000);
   }
@@ -49,14 +49,14 @@ function toValue(value: unknown): Value {
   throw new TypeError(`A value of the type ${typeof value} is not plain.`);
 }
 
-/** Whether a value is an integer or a double. */
+/** Returns whether a value is an integer or a double. */
 export const isNumber = (value: Value | undefined): value is bigint | number =>
   typeof value === 'number' || typeof value === 'bigint';
 
-/** Null and NaN satisfy no operator. Clients send a filter of its own for null. */
+/** Returns whether a value can satisfy an operator. Null and NaN cannot: SDKs send `== null` as another kind of filter. */
 export const isComparable = (value: Value): boolean => value !== null && !Number.isNaN(value);
 
-/** The position of a value's type in the order of types. Integers and doubles share one. */
+/** Returns the position of a value's type in the order of types. Integers and doubles share one. */
 export function getTypeOrder(value: Value): number {
   if (value === null) return 0;
   if (typeof value === 'boolean') return 1;
@@ -69,8 +69,8 @@ export function getTypeOrder(value: Value): number {
 }
 
 /**
- * Compares two strings by their UTF-8 bytes, without encoding them. Code units have the same order, except that surrogates
- * sort after U+E000 to U+FFFF.
+ * Compares two strings by their UTF-8 bytes, without encoding them. UTF-16 units have the same order, except that surrogates
+ * must sort after U+E000 to U+FFFF.
  */
 export function compareStrings(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
@@ -97,7 +97,7 @@ export function compareNames(a: string, b: string): number {
 
 const SLASH = 0x2f;
 
-/** JavaScript compares a bigint with a number exactly. NaN is the least number here. */
+/** Compares numbers. JavaScript compares a bigint with a number exactly. NaN is the least number. */
 function compareNumbers(a: bigint | number, b: bigint | number): number {
   if (a < b) return -1;
   if (a > b) return 1;
@@ -112,7 +112,7 @@ function compareArrays(a: readonly Value[], b: readonly Value[]): number {
   return a.length - b.length;
 }
 
-/** Compares maps by their entries in the order of their keys, then by their number. */
+/** Compares maps by their entries in the order of their keys, then by the number of entries. */
 function compareMaps(a: MapValue, b: MapValue): number {
   const right = [...b].sort(compareByKey);
   for (const [i, [key, value]] of [...a].sort(compareByKey).entries()) {
@@ -128,7 +128,7 @@ function compareMaps(a: MapValue, b: MapValue): number {
 export const compareByKey = (a: readonly [string, unknown], b: readonly [string, unknown]): number =>
   compareStrings(a[0], b[0]);
 
-/** Firestore's order of all values. 1 equals 1.0, and NaN equals NaN. */
+/** Compares values in Firestore's order. 1 equals 1.0, and NaN equals NaN. */
 export function compareValues(a: Value, b: Value): number {
   if (typeof a === 'string' && typeof b === 'string') return compareStrings(a, b);
   if (isNumber(a) && isNumber(b)) return compareNumbers(a, b);
@@ -141,17 +141,17 @@ export function compareValues(a: Value, b: Value): number {
   return getTypeOrder(a) - getTypeOrder(b);
 }
 
-/** Equality in the order of all values. */
+/** Returns whether two values have the same position in Firestore's order. */
 export const equalValues = (a: Value, b: Value): boolean => compareValues(a, b) === 0;
 
-/** The value at a path, if there is one. */
+/** Returns the value at a path, if there is one. */
 export function getPath(map: MapValue, path: readonly string[]): Value | undefined {
   let value: Value | undefined = map;
   for (const step of path) value = value instanceof Map ? value.get(step) : undefined;
   return value;
 }
 
-/** Sets the value at a path in place, and creates missing maps. Undefined removes the value. */
+/** Sets the value at a path, and creates missing maps. Undefined removes the value. */
 export function setPath(map: MapValue, path: readonly string[], value: Value | undefined): void {
   const last = path.at(-1);
   if (last === undefined) return;
@@ -171,7 +171,7 @@ export function setPath(map: MapValue, path: readonly string[], value: Value | u
 
 const getStringSize = (text: string): number => Buffer.byteLength(text) + 1;
 
-/** The stored size of a document's name in bytes: each id below `…/documents` as a string, and 16. */
+/** Returns the stored size of a document's name in bytes: each id below `…/documents` as a string, plus 16. */
 export function getNameSize(name: string): number {
   return (
     16 +
@@ -182,14 +182,14 @@ export function getNameSize(name: string): number {
   );
 }
 
-/** The stored size of a map's entries in bytes. https://firebase.google.com/docs/firestore/storage-size */
+/** Returns the stored size of a map's entries in bytes. https://firebase.google.com/docs/firestore/storage-size */
 export function getFieldsSize(map: MapValue): number {
   let size = 0;
   for (const [key, value] of map) size += getStringSize(key) + getValueSize(value);
   return size;
 }
 
-/** The stored size of a value in bytes. */
+/** Returns the stored size of a value in bytes. */
 export function getValueSize(value: Value): number {
   if (value === null || typeof value === 'boolean') return 1;
   if (isNumber(value) || value instanceof Timestamp) return 8;

@@ -1,6 +1,6 @@
 import { compareByKey, compareStrings } from '../protocol/values';
 
-/** A stored document. It is immutable: a write replaces it. Times are microseconds since 1970. */
+/** A stored document. A write creates a new version and leaves this one unchanged. Times are microseconds since 1970. */
 export interface StoredDoc {
   readonly collection: string;
   readonly id: string;
@@ -8,7 +8,7 @@ export interface StoredDoc {
   readonly fields: Buffer;
   readonly createTime: number;
   readonly updateTime: number;
-  /** Its row on disk, set when it is first stored. It is 0 in memory. */
+  /** The number of its row on disk, which the commit sets. It is 0 in memory. */
   row: number;
 }
 
@@ -20,10 +20,10 @@ export interface DocumentChange {
   readonly doc: StoredDoc | undefined;
 }
 
-/** The full resource name of a document. */
+/** Returns the full resource name of a document. */
 export const getResourceName = (doc: StoredDoc): string => `${doc.collection}/${doc.id}`;
 
-/** The first index, from `from` on, whose document does not sort before the id. */
+/** Returns the first index, from `from` on, whose document does not sort before the id. */
 function lowerBound(docs: readonly StoredDoc[], id: string, from: number): number {
   let low = from;
   let high = docs.length;
@@ -35,7 +35,7 @@ function lowerBound(docs: readonly StoredDoc[], id: string, from: number): numbe
   return low;
 }
 
-/** A copy of sorted documents with changes by id. Undefined leaves a document out. */
+/** Copies sorted documents and applies changes by id. Undefined removes a document. */
 function replaceDocs(
   sorted: readonly StoredDoc[],
   changes: ReadonlyMap<string, StoredDoc | undefined>,
@@ -53,7 +53,7 @@ function replaceDocs(
 
 /**
  * The documents of one collection, and its recent changes. A snapshot is a sorted array that is never changed, so a query sees
- * one moment while commits continue. The next snapshot makes a new array of all changes at once.
+ * one moment while commits continue. The next snapshot applies all changes since then to a new array.
  */
 export class Collection {
   private readonly docs = new Map<string, StoredDoc>();
@@ -69,12 +69,11 @@ export class Collection {
     for (const doc of docs) this.docs.set(doc.id, doc);
   }
 
-  /** The number of documents. */
   get size(): number {
     return this.docs.size;
   }
 
-  /** The latest version of a document, or the version at a time in microseconds. */
+  /** Returns the latest version of a document, or the version at a time in microseconds. */
   get(id: string, readTime = Infinity): StoredDoc | undefined {
     for (const { changes } of this.commitsAfter(readTime)) {
       const change = changes.find((each) => each.id === id);
@@ -83,7 +82,7 @@ export class Collection {
     return this.docs.get(id);
   }
 
-  /** All documents in the order of their ids, now or at a time in microseconds. */
+  /** Returns all documents in the order of their ids, now or at a time in microseconds. */
   snapshot(readTime = Infinity): readonly StoredDoc[] {
     if (this.unplaced.size > 0) {
       this.sorted = replaceDocs(this.sorted, new Map(Array.from(this.unplaced, (id) => [id, this.docs.get(id)])));

@@ -31,15 +31,15 @@ interface Row {
  * The documents on disk, in one SQLite file. A commit is one SQLite transaction in the write-ahead log: a crash of the
  * process does not lose it, and an interrupted commit leaves nothing. docs/data-model.md#local-data describes a loss of power.
  *
- * Rows are found by number, which each document in memory knows. An index by id would write a page for nearly every new
- * document with a random id. SQLite's exclusive lock rejects a second server and ends with the process that holds it.
+ * Each document in memory has the number of its row. An index by id would write a page for nearly every new document with a
+ * random id. SQLite's exclusive lock rejects a second server and ends with the process that holds it.
  */
 export class SqliteStorage {
   private readonly keys = new Map<string, number>();
   /** The collections that the current transaction has added. */
   private readonly added: string[] = [];
   private readonly statements;
-  /** Whether the last commit failed because the disk is full. */
+  /** Whether the disk is full, as far as the last commits show. */
   private isFull = false;
 
   private constructor(
@@ -74,7 +74,7 @@ export class SqliteStorage {
       createFolder(resolve(folder));
       const file = join(folder, 'firestore.sqlite');
       makePrivate(file);
-      // Loaded only for data on disk, because Node 22 then prints a warning.
+      // Only data on disk needs this module, and Node 22 prints a warning when it is loaded.
       const sqlite = process.getBuiltinModule('node:sqlite');
       database = new sqlite.DatabaseSync(file);
       prepareDatabase(database);
@@ -85,7 +85,7 @@ export class SqliteStorage {
     }
   }
 
-  /** The resource names of all collections that ever had a document. */
+  /** The resource names of all collections that have had a document since the last `clear`. */
   get collections(): Iterable<string> {
     return this.keys.keys();
   }
@@ -100,7 +100,7 @@ export class SqliteStorage {
     return key !== undefined && this.statements.any.get(key) !== undefined;
   }
 
-  /** All documents of a collection, by the UTF-8 bytes of their ids. */
+  /** Reads all documents of a collection, in the order of the UTF-8 bytes of their ids. */
   readCollection(collection: string): StoredDoc[] {
     const key = this.keys.get(collection);
     if (key === undefined) return [];
@@ -120,7 +120,7 @@ export class SqliteStorage {
     }
   }
 
-  /** Makes the changes of one commit durable, all or none. */
+  /** Stores the changes of one commit, all or none, and sets the rows of the new versions. */
   commit(changes: readonly DocumentChange[], time: number): void {
     this.runInTransaction(() => {
       for (const { collection, id, old, doc } of changes) {
@@ -171,7 +171,7 @@ export class SqliteStorage {
     }
   }
 
-  /** Says once that the disk is full, although clients repeat their commits. */
+  /** Creates the error of a full disk. Prints it only once, because clients repeat their commits. */
   private reportFull(): RpcError {
     const message = `The disk of the data folder ${this.folder} (DATA_DIR) is full: nothing is stored until it has space.`;
     if (!this.isFull) console.error(message);
@@ -181,10 +181,10 @@ export class SqliteStorage {
 }
 
 function prepareDatabase(database: DatabaseSync): void {
-  // A commit waits while SQLite copies the log into the file, so this happens every 16 MB instead of every 4 MB.
+  // A commit waits while SQLite copies the log into the file, so SQLite does this every 16 MB instead of every 4 MB.
   database.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
     PRAGMA wal_autocheckpoint = 4000`);
-  // The first write takes the lock, and the exclusive mode keeps it until the file is closed.
+  // BEGIN EXCLUSIVE takes the lock, and the locking mode keeps it until the file is closed.
   database.exec('BEGIN EXCLUSIVE');
   const readPragma = (name: string): number => Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
   const version = readPragma('user_version');
@@ -232,8 +232,8 @@ function createFolder(folder: string): void {
 }
 
 /**
- * Creates a file that only its owner may read; SQLite gives its log the same permissions. A file that exists is not opened: to
- * close it would end SQLite's locks on it in this process.
+ * Creates a file that only its owner can read. SQLite gives its log the same permissions. The function does not open a file
+ * that exists, because closing it would end SQLite's locks on it in this process.
  */
 function makePrivate(file: string): void {
   if (statSync(file, { throwIfNoEntry: false }) === undefined) closeSync(openSync(file, 'a', 0o600));

@@ -4,11 +4,11 @@ import { getCollectionGroup, type DocumentPath } from '../protocol/paths';
 import type { SqliteStorage } from './sqlite-storage';
 
 /**
- * How long earlier versions can be read, unless they take too much memory or the server was started since: "within the past one
- * hour", https://firebase.google.com/docs/firestore/reference/rpc/google.firestore.v1#getdocumentrequest
+ * How long earlier versions can be read, unless they take too much memory or the server restarts: "within the past one hour",
+ * https://firebase.google.com/docs/firestore/reference/rpc/google.firestore.v1#getdocumentrequest
  */
 const RETENTION_MICROS = 60 * 60 * 1e6;
-/** The upper bound of the memory for earlier versions. The oldest are dropped first. */
+/** The upper bound of the memory for earlier versions. The store drops the oldest first. */
 const RETENTION_BYTES = 256 * 1024 * 1024;
 /** The memory that one change takes besides the fields of the version that it replaced, in bytes. */
 const CHANGE_BYTES = 100;
@@ -47,12 +47,12 @@ export class Store {
     this.firstReadTime = this.lastTime;
   }
 
-  /** The time of the next commit: after all earlier commits and after all read times. */
+  /** Returns the time of the next commit, which is after all earlier commits and all read times. */
   nextTime(): number {
     return Math.max(Math.floor(this.now() * 1000), this.lastTime + 1);
   }
 
-  /** The time of a read of the latest versions. It is not before the last commit, and it is before the next one. */
+  /** Returns the time of a read of the latest versions, which is not before the last commit, but before the next one. */
   readTime(): number {
     return (this.lastTime = Math.max(Math.floor(this.now() * 1000), this.lastTime));
   }
@@ -67,12 +67,12 @@ export class Store {
     }
   }
 
-  /** The latest version of a document, or the version at a time. */
+  /** Returns the latest version of a document, or the version at a time. */
   get({ collection, id }: DocumentPath, readTime?: number): StoredDoc | undefined {
     return this.collection(collection)?.get(id, readTime);
   }
 
-  /** A collection, or undefined if it never had a document. */
+  /** Returns a collection, or undefined if it never had a document. Loads it from disk if necessary. */
   collection(path: string): Collection | undefined {
     if (this.unloaded.has(path)) {
       this.collections.set(path, new Collection(this.storage?.readCollection(path)));
@@ -81,12 +81,12 @@ export class Store {
     return this.collections.get(path);
   }
 
-  /** The latest documents of a collection, or those at a time. */
+  /** Returns the latest documents of a collection, or those at a time. */
   snapshot(path: string, readTime?: number): readonly StoredDoc[] {
     return this.collection(path)?.snapshot(readTime) ?? [];
   }
 
-  /** The collections below a resource name, all or those of one collection group. Some may be empty. */
+  /** Lists the collections below a resource name, all or those of one collection group. Some can be empty. */
   descendantCollections(parent: string, group?: string): string[] {
     const prefix = `${parent}/`;
     return [...this.collections.keys(), ...this.unloaded].filter(
@@ -94,7 +94,7 @@ export class Store {
     );
   }
 
-  /** Whether a collection has documents now. Does not load it. */
+  /** Returns whether a collection has documents now. Does not load it. */
   hasDocuments(path: string): boolean {
     if (this.unloaded.has(path)) return this.storage?.hasDocuments(path) ?? false;
     return (this.collections.get(path)?.size ?? 0) > 0;
@@ -127,7 +127,7 @@ export class Store {
     return () => void this.listeners.delete(listener);
   }
 
-  /** Deletes every document of every database, and lets times begin again at the clock, which may have gone back. */
+  /** Deletes every document of every database. Later times come from the clock again, even if it has been set back. */
   clear(): void {
     this.storage?.clear();
     this.unloaded.clear();
@@ -142,7 +142,7 @@ export class Store {
     this.storage?.close();
   }
 
-  /** Forgets the versions that are older than {@link RETENTION_MICROS}, or that take too much memory. */
+  /** Forgets the versions that were replaced before {@link RETENTION_MICROS}, or that take too much memory. */
   private dropExpired(): void {
     for (const commit of this.retained) {
       if (commit.time > this.lastTime - RETENTION_MICROS && this.retainedBytes <= RETENTION_BYTES) return;

@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from './protocol';
 
-/* Short forms of the protocol's messages, of which cases.ts and deviations.ts are made. */
+/* Short forms of the protocol's messages, for cases.ts and deviations.ts. */
 
-/** One call. Strings in its request may refer to the database and to earlier answers, see sequence.ts. */
+/** One call. Strings in its request can refer to the database and to earlier responses: sequence.ts lists how. */
 export interface Call {
   readonly rpc: string;
   readonly request: JsonObject;
@@ -73,6 +73,6 @@ export const count = (structuredQuery: JsonObject = {}, alias = ''): Call =>
   });
 
 export const begin = (): Call => inDatabase('BeginTransaction', { options: { readWrite: {} } });
-/** The same call in the transaction that an earlier call began. */
+/** Puts a call into the transaction that an earlier call began. */
 export const within = ({ rpc, request }: Call, transaction = '$tx:0'): Call => call(rpc, { ...request, transaction });
 export const rollback = (): Call => within(inDatabase('Rollback'));

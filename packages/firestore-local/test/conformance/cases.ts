@@ -43,7 +43,7 @@ import {
 } from './calls';
 import type { JsonObject } from './protocol';
 
-/* What the embedded Firestore answers exactly as Google's emulator. Most cases are rows of a table. */
+/* The calls that the embedded Firestore answers exactly as Google's emulator does. Most cases are rows of a table. */
 
 /** Calls to one database. */
 export interface Case {
@@ -51,7 +51,7 @@ export interface Case {
   readonly calls: readonly Call[];
 }
 
-/** One case for each row. */
+/** Creates one case for each row. */
 const rows = <T>(area: string, each: readonly T[], toCalls: (row: T) => readonly Call[]): Case[] =>
   each.map((row, i) => ({ title: `${area} ${i + 1}: ${JSON.stringify(row).slice(0, 80)}`, calls: toCalls(row) }));
 
@@ -224,7 +224,7 @@ const fieldPaths: readonly (readonly string[])[] = [
   ...[[], ['f', 'f'], ['m', 'm.k'], ['m.k', 'm.n'], ['m.k', 'f', 'none']],
 ];
 
-/** Cases of several calls, each with what it is about. */
+/** Cases of several calls by their titles. */
 const scripts: Readonly<Record<string, readonly Call[]>> = {
   'the order of all values': [
     fill(...ALL_VALUES),

@@ -6,14 +6,14 @@ import { deviations } from './deviations';
 import { connect, type Server } from './protocol';
 import { runSequence, type Answer } from './sequence';
 
-/** The recorded answers of Google's emulator, by the title of their case. A new or changed case needs a new recording: record.ts. */
+/** The recorded answers of Google's emulator, by the titles of their cases. record.ts must record a new or changed case. */
 const [, ...lines] = readFileSync(`${__dirname}/recording.jsonl`, 'utf8').trimEnd().split('\n');
 const recorded = new Map(lines.map((line) => JSON.parse(line) as [string, Answer[]]));
 
 let firestore: EmbeddedFirestore;
 let server: Server;
 beforeAll(async () => {
-  // Commits are a millisecond apart, so a time one microsecond after a commit is never that of another.
+  // Commits are a millisecond apart, so no commit has the time one microsecond after another.
   let last = 0;
   firestore = await startFirestore({ clock: () => (last = Math.max(Date.now(), last + 1)) });
   server = connect(firestore.address);

@@ -13,10 +13,10 @@ import {
   type Call,
 } from './calls';
 
-/** Calls of which the embedded Firestore answers the last otherwise than Google's emulator. */
+/** Calls, of which the embedded Firestore answers the last with another status than Google's emulator. */
 export interface Deviation {
   readonly title: string;
-  /** What production documents, and where. */
+  /** What the documentation of production says, at `source`. */
   readonly reason: string;
   readonly source: string;
   readonly calls: readonly Call[];
@@ -58,7 +58,7 @@ export const deviations: readonly Deviation[] = [
   },
   {
     title: 'a precondition on the time at which the document was deleted',
-    reason: 'the document must exist; which status says that it does not is not mentioned',
+    reason: 'the document must exist; the source names no status for one that does not',
     source: `${RPC}#precondition`,
     calls: [set('a/1'), commit(update('a/2'), remove('a/1')), set('a/1', {}, updated('$time:1'))],
     code: FAILED_PRECONDITION,

@@ -3,14 +3,12 @@ import { Client, Metadata, credentials, status, type ServiceError } from '@grpc/
 import protobuf from 'protobufjs';
 
 /*
- * The raw protocol: requests and responses of google.firestore.v1.Firestore as the JSON of their messages, sent to any
- * server. No message passes code of the embedded Firestore, which it judges.
+ * Sends requests of google.firestore.v1.Firestore, as the JSON of their messages, to any server. It uses no code of the embedded
+ * Firestore, which its users test.
  */
 
-/** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 
-/** A JSON object. */
 export interface JsonObject {
   readonly [key: string]: Json | undefined;
 }
@@ -36,14 +34,14 @@ export function connect(address: string): Server {
     'grpc.max_receive_message_length': -1,
     'grpc.max_send_message_length': -1,
   });
-  // Google's emulator takes it for an administrator, who needs no rules.
+  // Google's emulator treats this token as an administrator, who is exempt from rules.
   const metadata = new Metadata();
   metadata.set('authorization', 'Bearer owner');
   return {
     call: (rpc, request) =>
       new Promise((resolve) => {
         const { resolvedRequestType: requests, resolvedResponseType: responses } = service.methods[rpc] ?? {};
-        if (!requests || !responses) throw new Error(`${rpc} is no operation.`);
+        if (!requests || !responses) throw new Error(`${rpc} is not an operation.`);
         const messages: JsonObject[] = [];
         // On the wire a unary response is a stream of one message.
         const call = client.makeServerStreamRequest(

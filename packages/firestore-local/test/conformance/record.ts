@@ -5,11 +5,11 @@ import { deviations } from './deviations';
 import { connect } from './protocol';
 import { runSequence, type Answer } from './sequence';
 
-/* Records what Google's emulator answers to the cases. conformance.test.ts compares the embedded Firestore with it. */
+/* Records the answers of Google's emulator. conformance.test.ts compares those of the embedded Firestore with them. */
 
 const USAGE = `Usage: npm run firestore -- [options]
 
-Records what Google's emulator answers, which npm test compares with the embedded Firestore.
+Records the answers of Google's emulator. npm test compares those of the embedded Firestore with them.
 
   --google HOST:PORT   where the emulator listens (default 127.0.0.1:8585)
   --emulator VERSION   its version, for the recording`;

@@ -1,15 +1,15 @@
 import type { Call } from './calls';
 import type { Json, JsonObject, Response, Server } from './protocol';
 
-/** An answer without what differs from run to run: its status and, if that is OK, its messages. */
+/** The status of a response and, if it is OK, its messages, without anything that differs from run to run. */
 export interface Answer {
   readonly code: number;
   readonly result?: Json;
 }
 
 /**
- * Runs a sequence against a database of its own, call after call. Strings in a request may refer to the database and to
- * earlier responses:
+ * Runs the calls of a sequence one after another on one database. Strings in a request can refer to the database and to earlier
+ * responses, which count from 0:
  *
  *   $db            the name of the database, at the start of a resource name
  *   $tx:3          the transaction of response 3
@@ -32,7 +32,7 @@ export async function runSequence(server: Server, database: string, calls: reado
     const result = messages
       .map((message) => clean(message, '', database, times))
       .filter((message) => Object.keys(message as JsonObject).length > 0);
-    // Documents that are read by name come in any order.
+    // Servers return the documents that are read by name in any order.
     if (rpc === 'BatchGetDocuments') result.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
     answers.push({ code, result });
   }
@@ -42,7 +42,7 @@ export async function runSequence(server: Server, database: string, calls: reado
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The last value under a key, at any depth. */
+/** Finds the last value under a key, at any depth. */
 function findLast(value: Json | undefined, key: string): Json | undefined {
   if (Array.isArray(value))
     return value.map((item: Json) => findLast(item, key)).findLast((found) => found !== undefined);
@@ -50,7 +50,7 @@ function findLast(value: Json | undefined, key: string): Json | undefined {
   return value[key] ?? findLast(Object.values(value) as Json[], key);
 }
 
-/** A transaction and a time that no server has given out. */
+/** A transaction and a time that no server has returned. */
 const UNKNOWN_TRANSACTION = Buffer.from('unknown transaction').toString('base64');
 const UNKNOWN_TIME = { seconds: '1000000000', nanos: 0 };
 
@@ -88,7 +88,7 @@ const toTimestamp = (time: Json): { seconds: string; nanos: number } => ({
 /** Keys of responses that say how a server works, not what it found. */
 const IGNORED = new Set(['readTime', 'skippedResults', 'done', 'commitTime', 'message']);
 
-/** Replaces what differs from run to run: the database's name, transactions, and times by the order of their appearance. */
+/** Replaces what differs from run to run: the database's name, transactions, and times, which it numbers in their order. */
 function clean(value: Json | undefined, key: string, database: string, times: Map<string, string>): Json {
   if (typeof value === 'string') return key === 'transaction' ? '$tx' : shorten(value.replace(database, '$db'));
   // JSON has no negative zero.
@@ -101,7 +101,7 @@ function clean(value: Json | undefined, key: string, database: string, times: Ma
   return Object.fromEntries(entries.map(([name, child]) => [name, clean(child, name, database, times)]));
 }
 
-/** Keeps the recording small. */
+/** Shortens long texts, to keep the recording small. */
 const shorten = (text: string): string => (text.length > 100 ? `${text.slice(0, 20)}… ${text.length}` : text);
 
 function nameTime(time: JsonObject, times: Map<string, string>): string {
