@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** An API key, as a request is compared with it. */
+/** An API key that requests are compared with. */
 export interface ApiKey {
   /** Identifies the key in log lines and records. For a plain key it is the first 8 hex digits of the digest. */
   name: string;
@@ -26,8 +26,8 @@ export const sha256 = (text: string | Buffer): Buffer => createHash('sha256').up
 /**
  * Parses the API key setting: one key per line, so that a new one can be added before the old one is
  * removed. A line is a name with a digest, such as `acme:<64 hex digits>`, or a plain key. A line that
- * begins with `#` is a comment. Whitespace around a line is ignored. A line with whitespace inside, or
- * with a colon that is no name with a digest, is invalid, and the other lines still work.
+ * begins with `#` is a comment. Whitespace around a line is ignored. Any other line with whitespace or
+ * a colon is invalid, and the other lines still work.
  */
 export function parseApiKeys(setting: string): ApiKeySetting {
   const parsed: ApiKeySetting = { keys: [], plainKeys: [], invalidLines: [] };

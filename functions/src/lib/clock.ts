@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * The only source of elapsed time and timers, which code receives as a parameter. Times that are stored
- * or compared with stored ones come from Firestore, with each read.
+ * The elapsed time and timers of work on keys and of calls to Firestore. Tests replace them with virtual
+ * ones. Times that are stored or compared with stored ones come from Firestore, with each read.
  */
 export type Clock = typeof systemClock;
 
@@ -15,8 +15,8 @@ export const systemClock = {
 
   /**
    * Creates a signal that aborts after `ms` milliseconds, or with a parent. The caller must cancel
-   * it, which `AbortSignal.timeout` does not allow. Until then, the timer keeps the request in memory
-   * because of the `node:domain` of the Functions Framework.
+   * it, which `AbortSignal.timeout` does not allow. Until then, its timer
+   * stays in memory.
    *
    * @param createReason creates the reason with which the signal aborts after `ms`
    */

@@ -28,7 +28,7 @@ const databaseId = defineString('DATABASE_ID', {
 const writesPaused = defineBoolean('WRITES_PAUSED', {
   default: false,
   label: 'Whether add price lists and the sweep are paused',
-  description: 'Set it while a restore imports data. Reads go on.',
+  description: 'Set it while a restore imports data. Reads continue.',
 });
 
 /** The minimum and maximum number of instances of each function. They determine cost, so a deployment sets them. */

@@ -1,7 +1,7 @@
 import { FAILURE_RESERVE_MS } from './time-limits';
 
 /**
- * Every error response: its status and its public message. Code, logs and docs/openapi.json follow
+ * Every error response: its status and its public message. Types, logs and docs/openapi.json follow
  * from this table. Tests, documents and samples quote the messages, because they are part of the
  * interface. The message of an {@link ApiError} says what led to it, and is logged but never sent.
  */

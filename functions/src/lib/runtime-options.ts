@@ -21,7 +21,7 @@ const readDefaults = {
 /** Options of the complete lists. They are small, so one instance serves many requests at once. */
 export const listOptions = { ...readDefaults, memory: '512MiB', concurrency: 40 } as const;
 
-/** Options of the reads whose size the client chooses. Sixteen responses of up to 45 MB fit the memory. */
+/** Options of the reads whose size the client chooses. Sixteen responses of up to 45 MB fit into the memory. */
 export const rangeOptions = { ...readDefaults, memory: '1GiB', concurrency: 16 } as const;
 
 /**

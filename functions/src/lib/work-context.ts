@@ -26,7 +26,7 @@ export interface Counters {
   phasesMs: Partial<Record<Phase, number>>;
 }
 
-/** Phases of a request. A creation has the first four, one after another; a read has the others. */
+/** Phases of a request. A creation has the first four in this order. The last two are waits, for documents and for the client. */
 export type Phase = 'body' | 'claim' | 'entries' | 'completion' | 'firestore' | 'client';
 
 /** Adds the duration of `fn` to a phase. */

@@ -20,20 +20,20 @@ export class PayloadNotStoredError extends Error {
 /** The outcome of an attempt, as far as the process that carried it out knows. */
 export type AttemptOutcome =
   | KeyOutcome
-  /** The attempt failed, but its record may not say so. `retryAfterMs`: as of a stored failure. */
+  /** The attempt failed, but its record may not say so. `retryAfterMs`: the same as for a stored failure. */
   | { kind: 'unknown'; reason: string; retryAfterMs: number | null };
 
 /**
- * Carries out an attempt that owns its key. A stopped attempt can be resumed after each step:
+ * Carries out an attempt that owns its key. Once its payload is stored, a stopped attempt can be resumed.
  *
- *     prepare      stores the rest of the payload, or reads it and finds the missing entries
+ *     prepare      stores the rest of the payload, or reads it and finds the entries to write
  *     write        stores the entries of both lists, in batches
  *     complete     makes both lists ready, completes the key and stores the response, in one commit
  *
  * An error in any step fails the attempt: one commit marks both lists as failed and the key as
  * requiring review. A call that fails may still have taken effect, so every step can be repeated.
  *
- * @returns the error that ended the attempt as `cause`
+ * @returns the outcome; `cause`: the error that ended the attempt
  */
 export async function runAttempt(
   attempt: RunningAttempt,

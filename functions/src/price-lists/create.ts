@@ -25,7 +25,7 @@ import { RunningAttempt } from './running-attempt';
 import { createListDocuments } from './stored-documents';
 import type { PriceListSubmission } from './submission-parser';
 
-/** The properties of a request that its creation stores and logs. */
+/** What a creation needs from its request, besides the submission. */
 interface CreationRequest {
   requestId: string;
   /** Name of the API key of the sender. */
@@ -92,14 +92,14 @@ async function claim(payload: Payload, request: CreationRequest, keys: KeyStore)
     return await retry(() => tryClaim(payload, claimant, request, keys), keys.context, 'claim');
   } catch (cause) {
     // The claim may have taken effect, and its attempt would then block the key. So the record is
-    // read first.
+    // read before the error is thrown.
     const outcome = await keys.applyWithinReserve({ kind: 'expire', caller: claimant });
     if (outcome.kind === 'available') throw cause;
     return outcome;
   }
 }
 
-/** Tries once to claim the key. One commit stores the key record, the request record, its payload and both lists. */
+/** Tries once to claim the key. One commit stores the key record, the request record, its first chunks and both list documents. */
 async function tryClaim(
   payload: Payload,
   claimant: Claimant,
@@ -141,7 +141,7 @@ function createClaimedLists(market: Market, info: PriceListInfo, { db }: KeyStor
 const nullIfTooLong = (text: string | null): string | null =>
   text === null || Buffer.byteLength(text) > MAX_TEXT_BYTES ? null : text;
 
-/** Stores the chunks of the payload that did not fit the claim. @throws PayloadNotStoredError */
+/** Stores the chunks of the payload that did not fit into the claim. @throws PayloadNotStoredError */
 async function storeRemainingChunks(payload: Payload, attempt: RunningAttempt): Promise<void> {
   const { record, keys } = attempt;
   try {

@@ -43,7 +43,7 @@ export type KeyEvent =
   | { kind: 'complete'; attempt: Attempt; info: PriceListInfo }
   /** The owner stops. */
   | { kind: 'fail'; attempt: Attempt; reason: string; cause: FailureCause }
-  /** A request, operator or sweep meets the key, so a lease that has run out expires. `caller`: null for a sweep. */
+  /** A request, operator or sweep meets the key, so a lease that has run out expires. `caller`: null if the sender has no attempt. */
   | { kind: 'expire'; caller: CallerIdentity | null }
   /** An operator, or the sweep, takes over the attempt with this `document_id`. */
   | ({ kind: 'resume'; document_id: string; attempt: Pick<Attempt, 'owner'> } & ResumeDecision)
@@ -66,7 +66,7 @@ export interface ResumeDecision extends OperatorDecision {
 /** An attempt without the times, which the claim sets. */
 export type AttemptDraft = Omit<Attempt, 'claimed_at' | 'lease_expires_at'>;
 
-/** Identifies the attempt that sends an event, as far as the sender knows it. */
+/** Identifies the attempt that an event is about, as far as its sender knows it. */
 export type CallerIdentity = Partial<Pick<Attempt, 'owner' | 'fingerprint' | 'document_id'>>;
 
 /** What a key record means for the sender of an event. */
@@ -182,7 +182,6 @@ const settleLease = (
   now: number,
 ): KeyRecord | undefined => (record === undefined || isOwnedBy(record, caller) ? record : expireLease(record, now));
 
-/** Completes an attempt and stores the response for its clients. */
 const complete = (record: KeyRecord, info: PriceListInfo, now: number): KeyRecord =>
   update(record, { status: 'completed', response: createSuccessResponse(record, info, now) }, now);
 
@@ -245,7 +244,7 @@ function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind:
   return recordAction('resume', resumed, event, now);
 }
 
-/** Whether the attempt in progress is a resume. A claim follows no action, or a release. */
+/** Whether the attempt in progress is a resume. Before a claim, the last action is a release or there is none. */
 const isResume = ({ actions }: KeyRecord): boolean => actions.at(-1)?.action === 'resume';
 
 /** Returns the key to the state before the resume, because a resume that was stopped does not count as a try. */
@@ -255,7 +254,7 @@ function handBack(record: KeyRecord, now: number): KeyRecord {
   return update(record, { status: 'requires_review', actions, automatic_resumes }, now);
 }
 
-/** Removes what belongs to the key, and keeps fields that only a later version knows. */
+/** Removes the fields of the key and of its last try. Keeps fields that only a later version knows. */
 function toArchived(record: KeyRecord): ArchivedAttempt {
   const { schema_version, boq_list_id, status, updated_at, history, actions, ...rest } = record;
   const { failure_cause, progress, automatic_resumes, ...attempt } = rest;
@@ -269,7 +268,7 @@ const recordAction = (
   now: number,
 ): KeyRecord => update(record, { actions: [...record.actions, { action, at: now, by, reason }] }, now);
 
-/** What a record means for the sender of an event. */
+/** Returns what a record means for the sender of an event. */
 function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null): KeyOutcome {
   if (record === undefined) return { kind: 'available' };
   if (record.status === 'released') return isReleased(record, caller) ? { kind: 'released' } : { kind: 'available' };

@@ -37,7 +37,7 @@ export interface HeldKey {
  * Applies events to the record of one key. Each event reads the record and commits its changes on
  * the precondition that the record is unchanged (docs/decisions/0008-conditional-commits.md).
  *
- * Each call is one try and may be repeated. The caller creates the ids and the owner token of an
+ * `apply` and `applyTo` are one try and may be repeated. The caller creates the ids and the owner token of an
  * attempt, so a repeated try recognizes the writes of an earlier one by the token.
  */
 export class KeyStore {
@@ -65,8 +65,7 @@ export class KeyStore {
   async applyTo(key: KeySnapshot, startedAt: number, event: KeyEvent, addWrites?: AddWrites): Promise<AppliedOutcome> {
     const { record, outcome } = transition(key.record, event, key.readAt);
     if (record !== undefined && record !== key.record) {
-      // The workflow no longer waits for a try whose signal aborted. It may have acted on a later
-      // read.
+      // The caller no longer waits for a try whose signal aborted, and may have acted on a later read.
       this.context.signal.throwIfAborted();
       const isOwn = outcome.kind === 'owned' || (outcome.kind === 'completed' && outcome.isOwn);
       await this.db.commit((writes) => {
@@ -81,12 +80,12 @@ export class KeyStore {
     return { ...outcome, heldUntil: startedAt + outcome.record.lease_expires_at - key.readAt };
   }
 
-  /** Applies an event at the end of an attempt. The signal of the request may have aborted by then. */
+  /** Applies an event at the end of an attempt, with retries. The signal of the request may have aborted by then. */
   applyWithinReserve(event: KeyEvent): Promise<AppliedOutcome> {
     return this.#withinReserve((keys) => keys.apply(event));
   }
 
-  /** Takes a key that was reported out of the sweep's index, unless another event was applied since it was read. */
+  /** Removes a key that was reported from the sweep's index, unless another event was applied since it was read. */
   clearDueTime(key: KeySnapshot): Promise<void> {
     return this.#withinReserve(({ db }) =>
       db

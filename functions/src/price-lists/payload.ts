@@ -53,7 +53,7 @@ export function* streamCanonicalJson({ info, products }: PriceListSubmission): G
 
 const INFO_KEYS = Object.keys(infoSchema.shape).sort();
 
-/** Leaves out an absent optional field, so the text is the same as before the field existed. */
+/** Leaves out absent fields, so an optional field that is added later changes no earlier fingerprint. */
 const toCanonicalInfo = (info: PriceListInfo): string => JSON.stringify(info, INFO_KEYS);
 
 /** Returns the lowercase hex SHA-256 of the canonical JSON. */
@@ -94,7 +94,7 @@ export async function parseStoredPayload(
 ): Promise<StoredPayload> {
   const invalid = (reason: string) => ({ kind: 'invalid', reason, chunks: chunks.length }) as const;
   if (chunks.length !== attempt.payload_chunks) {
-    return invalid(`${chunks.length} chunks are stored in place of ${attempt.payload_chunks}`);
+    return invalid(`${chunks.length} chunks are stored instead of ${attempt.payload_chunks}`);
   }
   try {
     const parser = createPriceListParser();
@@ -116,6 +116,6 @@ export async function parseStoredPayload(
   return invalid('it is not the accepted one: its fingerprint differs');
 }
 
-/** All error codes of zlib have the same prefix: https://nodejs.org/api/zlib.html#constants. */
+/** Node lists the error codes at https://nodejs.org/api/zlib.html#constants. */
 const isZlibError = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && /^(Z_|ERR_BUFFER)/.test(String(error.code));

@@ -15,8 +15,8 @@ import type { PriceListSubmission } from './submission-parser';
 /** Why a key was not resumed or released. The command says what an operator can do about each. */
 const MESSAGES = {
   key_in_progress: 'another attempt on the key is in progress',
-  key_released: 'the key was released meanwhile',
-  key_resolved: 'the key was resolved meanwhile',
+  key_released: 'the key was released since it was read',
+  key_resolved: 'the key was resolved since it was read',
   key_in_review_again: 'the key requires review again since it was read',
   lists_ready: 'the lists are ready: there is nothing to release',
   payload_unusable: 'the stored payload cannot be used, so the attempt can only be released',
@@ -101,7 +101,7 @@ async function applyResume(event: Extract<KeyEvent, { kind: 'resume' }>, keys: K
     return await retry(() => keys.apply(event), keys.context, 'outage');
   } catch (cause) {
     // The take-over may have taken effect, and its attempt would then block the key. So the record
-    // is read first.
+    // is read before the error is thrown.
     const outcome = await keys.applyWithinReserve({ kind: 'expire', caller: event.attempt });
     if (outcome.kind !== 'owned') throw cause;
     return outcome;
@@ -132,7 +132,7 @@ export async function release(
   if (outcome.kind !== 'released') throw toResolutionError(outcome);
 }
 
-/** Converts an outcome other than the one that the operator asked for. */
+/** Converts an outcome other than the one that the operator or the sweep asked for. */
 export function toResolutionError(outcome: AttemptOutcome): ResolutionError {
   switch (outcome.kind) {
     case 'released':

@@ -14,7 +14,8 @@ export class LeaseLostError extends Error {
 type AttemptRegime = Extract<keyof typeof RETRY_MS, 'attempt' | 'outage'>;
 
 /**
- * An attempt that this process carries out. All its writes go through {@link call}, under its lease.
+ * An attempt that this process carries out. {@link call} makes all its writes under its lease, except
+ * its failure.
  *
  * No timer renews the lease. Instead, each try first renews it if that is due. So no try starts under
  * an overdue lease, an instance without CPU holds no key, and a short attempt makes no call to renew.
@@ -57,13 +58,13 @@ export class RunningAttempt {
 
   async #renewIfDue(): Promise<void> {
     const { clock, signal } = this.keys.context;
-    // After a slow renewal, the lease may be due again.
+    // After a slow renewal, the next one may be due at once.
     while (clock.elapsedMs() >= this.#heldUntil - LEASE_DURATION_MS + RENEWAL_INTERVAL_MS) {
       this.#renewal ??= this.#renew().finally(() => {
         this.#renewal = undefined;
       });
       await this.#renewal;
-      // The workflow no longer waits for a try whose signal aborted, so the try must not write.
+      // The caller no longer waits for a try whose signal aborted, so the try must not write.
       signal.throwIfAborted();
     }
   }

@@ -33,7 +33,7 @@ export interface ProductColumns {
   readonly priceListPrices: Float64Array;
 }
 
-/** @returns a parser that returns the submission or throws a {@link ValidationError} with at most 100 field errors */
+/** Creates a parser that returns the submission, or throws a {@link ValidationError} with at most 100 field errors. */
 export function createPriceListParser(): BodyParser<PriceListSubmission> {
   let products = new ProductsValidator();
   const json = new StreamingJsonParser({
@@ -74,7 +74,7 @@ class ProductsValidator {
     if (idError !== undefined) this.#errors.push({ path: `products.${toShownId(id)}`, message: idError });
     const prices = isPlainPrices(value) ? value : this.#validatePrices(id, value);
     if (prices === undefined) return;
-    // The last product with an id counts.
+    // Of several products with the same id, the last one counts.
     const index = this.#indexes.get(id) ?? this.#indexes.size;
     this.#indexes.set(id, index);
     this.#expectedForwardCostPrices[index] = prices.expected_forward_cost_price;

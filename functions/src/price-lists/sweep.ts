@@ -41,14 +41,14 @@ export interface SweepReporter {
   onUnreadable: (path: string) => void;
 }
 
-/** A key may be due for this long before a query finds it, because its commit may land so long after the read that dates it. */
+/** The longest that a key is due before a query finds it. Its due time counts from a read, and its commit lands later. */
 const FOUND_DUE_WITHIN_MS = 60_000;
 
 /**
- * Resumes each attempt that is due (`getSweepDueAt`), until none is left. Every change is an event of the
- * state machine, so a sweep may overlap with other sweeps, operators and owners.
+ * Resumes each attempt that is due (`getSweepDueAt`), until none is left. Every change of a
+ * key requires that its record is unchanged, so a sweep may overlap with other sweeps, operators and owners.
  *
- * When the signal aborts, the running attempts are failed. The next sweep resumes them.
+ * When the signal aborts, the running attempts fail. The next sweep resumes them.
  *
  * @throws the error of a query for due keys
  */
@@ -83,7 +83,7 @@ export async function sweep(
   }
 }
 
-/** Waits until work on a key ends or the next query is due. No other sweep may start before this one ends. */
+/** Waits until work on a key ends or the next query is due. Only this sweep queries: no other one is scheduled before it ends. */
 async function waitForWork(running: Iterable<Promise<void>>, { clock, signal }: WorkContext): Promise<void> {
   const timeToAsk = clock.createTimeout(SWEEP_ASK_INTERVAL_MS, () => new Error('time to ask again'), signal);
   await abortable(timeToAsk.signal, () => Promise.race(running))
@@ -110,8 +110,8 @@ class Sweeper {
   ) {}
 
   /**
-   * Reads the next due keys, longest due first. So a sweep reads each record about once, even one
-   * that stays due because it does not parse.
+   * Reads the due keys after those of the last query, longest due first. So a sweep reads each record
+   * about once, even one that stays due because it does not parse.
    *
    * @returns keys that are not pending, and were not found before at the same due time; empty if there are no others
    */
@@ -181,7 +181,7 @@ class Sweeper {
   }
 
   /**
-   * Reports that a key needs an operator, and then takes it out of the index. So a key is reported at
+   * Reports that a key needs an operator, and then removes it from the index. So a key is reported at
    * least once: again if two sweeps overlap, or if the commit after the report fails.
    */
   async #reportToOperator(keys: KeyStore): Promise<void> {

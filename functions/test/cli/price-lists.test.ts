@@ -152,7 +152,7 @@ test('an attempt without its whole payload can only be released', async () => {
   const [request] = (await service.db.collection('price_list_requests').get()).docs;
   await request?.ref.collection('price_list_payload').doc('0000').delete();
   const { code, err } = await run('resume', KEY, '--yes');
-  expect([code, err]).toEqual([1, containing('0 chunks are stored in place of 1. Release the key.')]);
+  expect([code, err]).toEqual([1, containing('0 chunks are stored instead of 1. Release the key.')]);
   expect((await run('show', KEY)).out).toContain('can only be released');
   expect((await run('release', KEY, '--reason', 'damaged', '--yes')).code).toBe(0);
   expect((await submit()).status).toBe(200);

@@ -3,13 +3,13 @@ import { finished } from 'node:stream';
 import { ApiError } from '../errors';
 import { measurePhase, type WorkContext } from '../work-context';
 
-/** The rest of a body is discarded after an early response until it reaches one of these limits. */
+/** After an early response, the rest of the request's body is discarded up to one of these limits. */
 const LINGER = { idleMs: 2_000, maxMs: 5_000, maxBytes: 32 * 1024 * 1024 };
 
-/** Responses whose bytes are complete. Node ends an early one only when the rest of its body is discarded. */
+/** Responses whose bodies are complete. An early one ends only when the rest of its request's body is discarded. */
 const finalResponses = new WeakSet<ServerResponse>();
 
-/** Whether all bytes of a response have gone to the operating system. The rest of its body may still arrive. */
+/** Whether the operating system has all bytes of a response's body. The rest of the request's body may still arrive. */
 export const isAnswered = (response: ServerResponse): boolean =>
   finalResponses.has(response) && response.writableLength === 0;
 
@@ -24,12 +24,12 @@ export class ClientWriter {
     private readonly context: Pick<WorkContext, 'signal' | 'counters'>,
   ) {}
 
-  /** Whether the client has gone, or a stopping instance has sent an error response meanwhile. */
+  /** Whether the client has left, or a stopping instance has already sent an error response. */
   get isOver(): boolean {
     return this.response.destroyed || this.response.writableEnded || finalResponses.has(this.response);
   }
 
-  /** Keeps the chunk in memory until the client reads it. @returns false if the caller should wait for that */
+  /** Writes a chunk, which stays in memory until the client reads it. @returns false if the caller should wait for that */
   write(chunk: Buffer): boolean {
     this.#announceClose();
     this.#unsentChunks += 1;
@@ -45,10 +45,10 @@ export class ClientWriter {
 
   /**
    * Ends the response, and waits until its bytes are sent. If the request has not arrived completely,
-   * the connection is closed later, apart from this call (nginx calls it a lingering close): a client
-   * that sends before it reads would lose the response to a connection that closes while it sends.
+   * the connection closes after this call (nginx calls this a lingering close). Otherwise a client that
+   * is still sending would lose the response.
    *
-   * @returns whether all of it was sent; false if the client had gone before
+   * @returns whether all of it was sent; false if the client had left before
    * @throws ApiError request_timeout
    */
   async end(): Promise<boolean> {
@@ -75,7 +75,7 @@ export class ClientWriter {
     if (!response.headersSent && !response.req.complete) response.setHeader('Connection', 'close');
   }
 
-  /** Waits until `start` has called `done`, or the client has gone. */
+  /** Calls `start`, and waits until it calls `done` or the client leaves. @throws ApiError request_timeout */
   async #waitFor(start: (done: () => void) => void): Promise<void> {
     const { response } = this;
     const { signal, counters } = this.context;
@@ -95,7 +95,7 @@ export class ClientWriter {
 }
 
 /**
- * Discards the rest of a body as it arrives, unparsed, and then ends the response, which closes the
+ * Discards the rest of the request's body as it arrives. Then ends the response, which closes the
  * connection. A response in chunks gets its last chunk only then.
  */
 function lingerAndClose(response: ServerResponse): void {

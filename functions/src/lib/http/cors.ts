@@ -8,7 +8,7 @@ const PREFLIGHT_MAX_AGE_S = 3600;
  * the list has exactly this origin, which applies to `null` too. A preflight may ask for any request
  * headers, because tracing libraries add their own and the list of origins is the control.
  *
- * @returns false for an origin that is not allowed; a client that is not a browser has none
+ * @returns false for an origin that is not allowed; true without one, as from a client that is not a browser
  */
 export function applyCors(request: IncomingMessage, response: ServerResponse, allowedOrigins: string[]): boolean {
   response.appendHeader('Vary', 'Origin');

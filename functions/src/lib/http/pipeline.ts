@@ -41,7 +41,7 @@ export interface Endpoint<Body> {
   /** Whether browsers may call from the allowed origins. */
   cors?: boolean;
   body?: RequestBody<Body>;
-  /** Whether `WRITES_PAUSED` and a stopping instance refuse new work, and the latter ends running work early enough to store its failure. */
+  /** Whether the operation writes. A pause or a stop then refuses new work, and a stop leaves running work time to store its failure. */
   writes?: boolean;
   handler: (context: WorkContext, body: Body, sender: Sender) => Promise<HandlerResult> | HandlerResult;
 }
@@ -98,14 +98,14 @@ async function readEndpointBody<Body>(
 ): Promise<Body> {
   // A GET has no body.
   if (body === undefined) return undefined as Body;
-  // A handler that writes begins after its body has arrived.
+  // A handler that writes has not begun yet, so a stopping instance refuses it.
   const parent = writes ? AbortSignal.any([signal, shutdown.refuseWrites.signal]) : signal;
   return measurePhase(counters, 'body', () => readBody(request, body, parent));
 }
 
 const MAX_LOGGED_ORIGIN_LENGTH = 300;
 
-/** A client may send any text as its origin: long, and with characters that no browser sends. */
+/** Cuts an origin and replaces unusual characters, because a client may send any text as its origin. */
 const toLoggedOrigin = (origin: string): string => origin.slice(0, MAX_LOGGED_ORIGIN_LENGTH).replace(/[^!-~]/g, '?');
 
 /** Responds to a preflight, and adds the CORS headers to any other response. @returns whether it was a preflight */

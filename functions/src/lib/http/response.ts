@@ -31,7 +31,7 @@ export interface OutgoingResponse {
  * body is no longer read once the client has disconnected.
  *
  * @param context its signal ends the wait for a client that reads slowly
- * @returns whether all of it was sent; false if the client had gone before
+ * @returns whether all of it was sent; false if the client had left before
  * @throws what the body throws, and ApiError request_timeout
  */
 export async function sendResponse(
@@ -107,7 +107,7 @@ const ENCODERS = {
 
 type Encoding = keyof typeof ENCODERS;
 
-/** A first chunk below {@link STREAM_CHUNK_BYTES} is the complete response. Compressing it here is faster than in another thread. */
+/** Compresses the chunks. A short first chunk is the complete response, and is compressed faster here than in another thread. */
 function encode(first: Buffer, rest: AsyncIterable<Buffer>, encoding: Encoding | undefined) {
   const encoder = encoding && ENCODERS[encoding];
   if (first.length < STREAM_CHUNK_BYTES) return [encoder?.encodeSync(first) ?? first];

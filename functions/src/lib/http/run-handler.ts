@@ -2,7 +2,7 @@ import domain, { type Domain } from 'node:domain';
 import { shutdown } from './shutdown';
 
 /**
- * Runs a handler, which a stop of the instance waits for. The handler runs outside the `node:domain` of
+ * Runs a handler. A stop of the instance waits for its end. The handler runs outside the `node:domain` of
  * the Functions Framework, because a domain makes every promise about ten times as expensive. An error
  * that nothing awaits therefore ends the instance (docs/operations.md#shutdown).
  */

@@ -16,7 +16,7 @@ export function parseJson(text: string): unknown {
   return JSON.parse(withoutEscapedNames) as unknown;
 }
 
-/** A name that needs an escape, such as one with a quotation mark, is of no field. It becomes an empty name. */
+/** Rewrites a name without escapes. A name that needs one, such as one with a quotation mark, names no field and becomes empty. */
 function writeWithoutEscape(name: string): string {
   const written = JSON.stringify(JSON.parse(name));
   return written.includes('\\') ? '""' : written;

@@ -16,7 +16,7 @@ const toCompletionFields = ({ claimed_at, updated_at, lists }: CompletedFields) 
   since_claim_ms: updated_at - claimed_at,
   market_found: lists !== null,
   currency_differs: lists?.currency_differs ?? false,
-  // The label of a metric is one field.
+  // One field with both facts, because the label of a metric reads only one.
   outcome: lists === null ? 'no_market' : lists.currency_differs ? 'other_currency' : 'created',
 });
 

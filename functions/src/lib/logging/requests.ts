@@ -7,10 +7,10 @@ export interface RequestLogEntry {
   operation: string;
   request_id: string;
   method: string;
-  /** Status of the response, or 499 if the client had gone. */
+  /** Status of the response, or 499 if the client had left. */
   status: number;
   client_gone: true | undefined;
-  /** From the request's first line until its response was sent or its client had gone. */
+  /** From the start of the handler until the response was sent or the client had left. */
   duration_ms: number;
   firestore_calls: number;
   retries: number;

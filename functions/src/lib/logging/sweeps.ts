@@ -12,7 +12,7 @@ export interface SweepCounts {
 }
 
 /**
- * @param entry `requires_review`: the number of keys that do; undefined if it could not be counted. A
+ * @param entry `requires_review`: the number of keys in review; undefined if they could not be counted. A
  * sweep that was `interrupted`, because the instance stopped or its time was up, does not count them.
  */
 export const logSweepEnded = (

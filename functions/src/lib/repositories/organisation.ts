@@ -24,7 +24,7 @@ export function readOrders(context: WorkContext, request: OrdersByTeamRequest) {
   }));
 }
 
-/** Reads the supply orders of a team within a date range, by creation time and id. */
+/** Reads the supply orders of a team within a date range, in order of creation time and id. */
 export function readSupplyOrders(context: WorkContext, request: SupplyOrdersInvoicesRequest) {
   const { invoices } = fields.supplyOrder;
   const query = createTeamDateRangeQuery(collections.supplyOrders, fields.supplyOrder, request, [invoices]);
@@ -75,7 +75,7 @@ function createTeamDateRangeQuery(
 /** From this length in bytes of UTF-8, Firestore rejects a text as the value of a filter. */
 const UNSEARCHABLE_TEXT_BYTES = 1500;
 
-/** Streams the records of a team. A team id that Firestore cannot search for matches none, and no call is made. */
+/** Streams the records of a team. A team id that Firestore cannot search for matches none, without a call. */
 const streamTeamQuery = <T>(
   context: WorkContext,
   { team_id }: { team_id: string },

@@ -24,7 +24,7 @@ import { decodeNumber, type PriceEntryBatch } from '../firestore/price-entries';
 import { toMarket } from './organisation';
 
 /**
- * Reads and writes the records of add price lists. Every function is one try and may be repeated:
+ * Reads and writes the records of add price lists. Every function may be repeated:
  * entries and chunks are fixed values under fixed ids, and a key record is written only if it is
  * unchanged since it was read.
  */
@@ -121,7 +121,7 @@ export function setKey(writes: CommitWrites, key: KeySnapshot, record: KeyRecord
   else writes.update(key.reference, { sweep_due_at: DELETED, ...record, ...isDue }, { lastUpdateTime: key.version });
 }
 
-/** Takes a record out of the sweep's index. The commit fails as that of {@link setKey} does. */
+/** Removes a record from the sweep's index. The commit fails under the same conditions as that of {@link setKey}. */
 export function clearSweepDueAt(writes: CommitWrites, { reference, version }: KeySnapshot): void {
   if (version !== undefined) writes.update(reference, { sweep_due_at: DELETED }, { lastUpdateTime: version });
 }

@@ -30,7 +30,7 @@ export const expectedError = (what: string, type?: 'string' | 'number') => ({
 
 const TEXT_ERROR = expectedError('a non-empty string');
 
-/** A bounded, non-empty string without lone surrogates. Firestore would store two different ones as the same text. */
+/** A bounded, non-empty string without lone surrogates. Firestore would store two different surrogates as the same text. */
 export const textField = z
   .string(TEXT_ERROR)
   // Not `.min(1)`: zod applies it to an empty array too and reports a second error.

@@ -6,7 +6,7 @@ import * as z from 'zod';
  * `list` names it. A change that an older version would misread raises `schema_version`.
  */
 
-/** Keeps the fields that only a later version knows, because a record or a part of it is written back as a whole. */
+/** Keeps the fields that only a later version knows, because a record and its parts are written back completely. */
 const withUnknownFields = <T extends z.ZodObject>(schema: T): T => schema.loose() as unknown as T;
 
 const text = z.string();
@@ -83,7 +83,7 @@ const keyRecordSchema = attemptSchema.extend({
   schema_version: z.literal(1),
   boq_list_id: text,
   status: z.enum(KEY_STATUSES),
-  /** When the status last changed. */
+  /** When the state of the key last changed. A renewal does not count. */
   updated_at: time,
   /** The success response, byte for byte, once completed. */
   response: text.nullable(),
@@ -106,7 +106,7 @@ export type Progress = z.output<typeof progressSchema>;
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 export type KeyRecord = z.output<typeof keyRecordSchema>;
 
-/** The two facts about an accepted request that its 200 does not show (docs/api.md#behaviour-of-add-price-lists). */
+/** Returns two facts about an accepted request for the log and its record (docs/api.md#behaviour-of-add-price-lists). */
 export const getMarketFacts = ({ lists }: Pick<Attempt, 'lists'>) => ({
   market_found: lists !== null,
   currency_differs: lists?.currency_differs ?? false,

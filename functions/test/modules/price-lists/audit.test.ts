@@ -197,7 +197,7 @@ describe('the audit reports', () => {
     const { document_id } = await create('a');
     await database.client.doc(`price_list_requests/${document_id}/price_list_payload/0000`).delete();
     const { report, found } = await runAudit();
-    const message = 'cannot be used: 0 chunks are stored in place of 1';
+    const message = 'cannot be used: 0 chunks are stored instead of 1';
     expect(found).toEqual([['payload', 'a', `price_list_requests/${document_id}/price_list_payload`, message]]);
     // The last read is of the key record, before the violation is reported.
     expect(report).toMatchObject({ violations: 1, attempts: 1, document_reads: 4 + 4 + 2 + 5 + 1 });

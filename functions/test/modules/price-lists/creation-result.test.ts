@@ -76,14 +76,14 @@ test.each<[AttemptOutcome, string, string, object, boolean]>([
 });
 
 test.each<[AttemptOutcome, string, string]>([
-  [{ kind: 'released' }, 'key_released', 'the key was released meanwhile'],
+  [{ kind: 'released' }, 'key_released', 'the key was released since it was read'],
   [
     { kind: 'blocked', by: 'review', retryAfterMs: null },
     'key_in_review_again',
     'the key requires review again since it was read',
   ],
   [{ kind: 'blocked', by: 'attempt', retryAfterMs: 1 }, 'key_in_progress', 'another attempt on the key is in progress'],
-  [{ kind: 'payload_mismatch' }, 'key_resolved', 'the key was resolved meanwhile'],
+  [{ kind: 'payload_mismatch' }, 'key_resolved', 'the key was resolved since it was read'],
 ])('%j gives an operator the error %s', (outcome, code, message) => {
   expect(toResolutionError(outcome)).toMatchObject({ code, message });
 });

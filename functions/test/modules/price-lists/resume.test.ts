@@ -87,9 +87,9 @@ describe('a resume', () => {
     expect(outcome).toMatchObject({
       name: 'ResolutionError',
       code: 'payload_unusable',
-      detail: '0 chunks are stored in place of 1',
+      detail: '0 chunks are stored instead of 1',
       message:
-        'the stored payload cannot be used, so the attempt can only be released: 0 chunks are stored in place of 1',
+        'the stored payload cannot be used, so the attempt can only be released: 0 chunks are stored instead of 1',
     });
     expect(await readKey('a')).toEqual(record);
   });

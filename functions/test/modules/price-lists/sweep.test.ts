@@ -89,7 +89,7 @@ describe('a sweep', () => {
 
     const { summary, results } = await runSweep();
     expect(summary).toEqual({ resumed: 2, would_resume: 0, left: 3, deferred: 0 });
-    const chunks = '0 chunks are stored in place of 1';
+    const chunks = '0 chunks are stored instead of 1';
     const unusable = `the stored payload cannot be used, so the attempt can only be released: ${chunks}`;
     expect(results).toEqual([
       ['crashed', 'resumed', null, 1_000],
