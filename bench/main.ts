@@ -52,7 +52,6 @@ async function main(): Promise<void> {
   }
 }
 
-/** Describes the machine of this run. */
 function describeMachine(): string {
   const processors = `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown'} (${arch()})`;
   const memory = Math.round(totalmem() / 2 ** 30);

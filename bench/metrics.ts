@@ -1,6 +1,5 @@
 import type { Stats } from './measure';
 
-/** A measured value. */
 export interface BenchMetric {
   scenario: string;
   metric: string;
@@ -12,11 +11,10 @@ export interface BenchMetric {
   bound: Bound | undefined;
 }
 
-/** A target. */
 export interface Bound {
   text: string;
   holds: (value: number) => boolean;
-  /** Whether a missed target fails the run: true for calls and most of the memory, which other load does not change. */
+  /** Whether a missed target fails the run: true for calls and memory, which other load does not change. */
   isEnforced: boolean;
 }
 

@@ -22,7 +22,7 @@ export interface BenchPlan {
   /** Rounds of the cold starts and of the small reads. */
   rounds: number;
   loadMs: number;
-  /** Number of processes in which a memory peak is measured. It varies, because it depends on when garbage is collected. */
+  /** Number of processes in which a memory peak is measured. The peak depends on when garbage is collected. */
   memoryRounds: number;
   /** Whether to send as many of the largest bodies at once as one instance accepts. */
   hasLargestBodies: boolean;
@@ -82,7 +82,7 @@ export async function measureAll(bench: BenchContext): Promise<void> {
   if (plan.hasLargestBodies) await largestBodies(bench);
 }
 
-/** Variants whose times are compared: with the ordinary function of the SDK, and for reads with the best one. */
+/** The variants whose times are compared. The service is compared with the ordinary SDK function, and for reads also with the best one. */
 const COMPARED = ['service', 'sdk'] as const;
 const READ_VARIANTS = [...COMPARED, 'sdk-stream'] as const;
 
@@ -121,7 +121,7 @@ async function smallReads({ plan, database, add, begin }: BenchContext): Promise
 }
 
 const MB = 1_000_000;
-/** The target of 96 MiB. */
+/** The target of 96 MiB, in units of 10^6 bytes. */
 const READ_PEAK_MB = 100.6;
 
 /** From this size on, the processor time of a read is long enough for a clock of hundredths of a second. */

@@ -43,7 +43,7 @@ export function runCommandAtTerminal(line: string, ...args: string[]): Promise<C
 }
 
 async function runWithInput(stdin: PassThrough, args: string[]): Promise<CommandOutput> {
-  // As a pseudo-terminal without a size.
+  // Like a pseudo-terminal without a size.
   const stdout = Object.assign(new PassThrough(), { columns: 0 });
   const stderr = new PassThrough();
   const output = Promise.all([text(stdout), text(stderr)]);

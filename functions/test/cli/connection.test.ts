@@ -49,7 +49,7 @@ test('if nothing listens at FIRESTORE_EMULATOR_HOST, the command says so within 
   expect(err).not.toMatch(RAW);
 });
 
-test('rejects a FIRESTORE_EMULATOR_HOST without a port', async () => {
+test('the command rejects a FIRESTORE_EMULATOR_HOST without a port', async () => {
   process.env['FIRESTORE_EMULATOR_HOST'] = 'localhost';
   const { code, err } = await runCommand('list');
   expect([code, err]).toEqual([1, 'FIRESTORE_EMULATOR_HOST is localhost, but must be host:port.\n']);
@@ -66,7 +66,7 @@ const writeFile = (file: string, text: string) => writeFileSync(join(folder, fil
 
 test.each([
   ['does not exist', 'none.json', () => undefined],
-  ['is no JSON', 'broken.json', () => writeFile('broken.json', '{')],
+  ['is not JSON', 'broken.json', () => writeFile('broken.json', '{')],
   ['has no credentials', 'empty.json', () => writeFile('empty.json', '{}')],
 ])('a GOOGLE_APPLICATION_CREDENTIALS that %s is named, within 15 s', async (_, name, prepare) => {
   prepare();
@@ -132,7 +132,7 @@ async function getReadError(target: Target, getAll: () => Promise<never>): Promi
   );
 }
 
-test('reaches a local database although proxies are set', async () => {
+test('the command reaches a local database although proxies are set', async () => {
   for (const name of ['http_proxy', 'https_proxy', 'grpc_proxy']) process.env[name] = `http://${NOWHERE}`;
   const { code, out } = await runCommand('list');
   expect([code, out]).toEqual([0, 'No key needs an operator.\nNo attempt is in progress.\n']);

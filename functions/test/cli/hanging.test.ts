@@ -13,7 +13,7 @@ import { runCommand } from './command';
 
 const SPEED = 100;
 
-/** The SDK itself ends a read after 10 s, so only the timers of the service pass. */
+/** The SDK itself ends a read after 10 s, so only a timer of the service can end it in this time. */
 const TIMEOUT_MS = 8_000;
 
 const service = useTestService({ addPriceLists });

@@ -43,7 +43,7 @@ const failAfter = (commits: number) => submitAndFail(service, BODY, { commits })
 const getKey = (key = KEY) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
 const readRecord = async () => (await getKey().get()).data() ?? {};
 
-/** Sets the lease of the key to a time in the past. */
+/** Makes the key's attempt one in progress whose lease has expired. */
 const expireLease = () => getKey().update({ status: 'processing', lease_expires_at: 1 });
 
 const parseLines = (out: string): unknown[] =>
@@ -229,7 +229,7 @@ test('a request id of two keys is rejected, with the arguments that name each', 
 
 describe('an id that another client has chosen as its own boq_list_id', () => {
   test.each(['hash', 'document_id', 'price_list_id', 'expected_forward_cost_id', 'request_id'])(
-    'leads to no key by itself, and by --id-type %s to the key that was meant',
+    'leads to no key without --id-type, and with --id-type %s to the key that was meant',
     async (idType) => {
       await failAfter(1);
       const { document_id, lists } = (await readRecord()) as Partial<KeyRecord>;
@@ -379,7 +379,7 @@ test('show calls each id what it is, and names the trace', async () => {
   expect(out).toMatch(/^ {4}trace {7}a{32}$/m);
 });
 
-test('a settled key whose payload has expired is not to be released', async () => {
+test('show does not suggest a release for a settled key whose payload has expired', async () => {
   await submit();
   const [request] = (await service.db.collection('price_list_requests').get()).docs;
   await request?.ref.collection('price_list_payload').doc('0000').delete();

@@ -45,7 +45,7 @@ const pick = ({ status, failure, failure_cause, automatic_resumes, actions }: Do
   actions: actions as unknown,
 });
 
-/** The fields of a key whose attempt was given back. */
+/** The fields of a key whose resume was stopped. */
 const GIVEN_BACK = { status: 'requires_review', failure_cause: 'stopped' };
 
 /** Delays the commits of a key's entries. @param until the end of the delay; undefined for an endless one */
@@ -62,7 +62,7 @@ async function delayEntries(key: string, until?: Promise<unknown>) {
 }
 
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-  '%s returns the key to the state before the resume, ends it at once, and says so',
+  '%s returns the key to its state before the resume, ends the command within 8 s, and says so',
   async (signal) => {
     await failAttempt('a');
     const before = pick(await readRecord('a'));
@@ -91,7 +91,7 @@ test('a sweep that is stopped while it reads the keys says so and exits with 1',
   expect([code, err]).toEqual([1, expect.stringContaining('Stopped before any key was swept.')]);
 });
 
-test('if its output is closed, a sweep gives its attempts back, as with Ctrl-C', async () => {
+test('if its output is closed, a sweep fails its attempts at once, as with Ctrl-C', async () => {
   for (const key of ['a', 'b']) {
     await failAttempt(key);
     await updateKey(getKey(key), { failure_cause: 'stopped' });
@@ -127,7 +127,7 @@ describe('an output that could not be written makes the exit code 1', () => {
     expect(statSync(file).size).toBeGreaterThan(0);
   });
 
-  test('if the reader of a pipe has gone', async () => {
+  test('if the reader of a pipe has ended', async () => {
     const { out } = await command.runInShell(
       'exec 3>&1; { "$@"; echo "code $?" >&3; } | true',
       'list',

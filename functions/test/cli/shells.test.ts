@@ -16,7 +16,7 @@ const OPTIONS = { project: undefined, database: undefined };
 
 const asTyped = (id: string) => formatCommand('show', id, OPTIONS);
 
-/** Ids that are printed themselves. */
+/** Ids that are printed unchanged, in quotation marks if a shell needs them. */
 const TYPEABLE = [
   'BOQ-7',
   'a b',

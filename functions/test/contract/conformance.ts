@@ -42,7 +42,7 @@ const document = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as Docume
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { date: true, int64: true } });
 ajv.addSchema(document, 'openapi');
 
-/** Fails, with every reason, unless docs/openapi.json describes the response for this request. */
+/** Throws an error with every reason unless docs/openapi.json describes the response for this request. */
 export function assertConforms({ operation, method }: RequestInfo, response: ReceivedResponse): void {
   const { where, described } = responseOf(operation, method, response.status);
   const failures = [...headerFailures(described, response), ...bodyFailures(where, described, method, response)];

@@ -45,7 +45,7 @@ describe('in docs/openapi.json', () => {
   });
 });
 
-/** Identifiers that follow the rules, and identifiers of which each breaks one. */
+/** Identifiers that follow the rules, and identifiers that break one rule each. */
 const identifiers = [
   ...['a', 'cement-50kg', 'a b', 'ä', '😀', '__', '___', '_a_', '__a', 'a__', '...', 'constructor', '0', '-'],
   ...['', ' a', 'a ', '\ta', 'a\n', '\ufeffa', 'a\u00a0', 'a/b', '/', '.', '..', '____', '__a__', '__a\nb__'],

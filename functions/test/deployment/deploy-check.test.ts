@@ -207,7 +207,7 @@ const deployedFunction = (id: string, serviceAccountEmail: string, minInstanceCo
   },
 });
 
-/** A project with all operations deployed, each with the given minimum of instances. */
+/** Returns the answers for a project with all operations deployed, each with the given minimum of instances. */
 const allDeployedWith = (minInstanceCount: number): Answers => ({
   [deployed]: {
     functions: operationNames.map((id) =>
@@ -216,7 +216,7 @@ const allDeployedWith = (minInstanceCount: number): Answers => ({
   },
 });
 
-/** A project in which get teams is deployed and gets this traffic. */
+/** Returns the answers for a project in which get teams is deployed and gets this traffic. */
 const servingWith = (type: string, traffic: object): Answers => ({
   [deployed]: { functions: [deployedFunction('getTeams', READER)] },
   [`run v2/projects/${PROJECT_ID}/${LOCATION}/services/getteams`]: {
@@ -541,7 +541,7 @@ test.each([
     },
   ],
   ['that is not deployed from GitHub', { [providers]: undefined }],
-  ['whose images shall be kept', { [repository]: { labels: { 'firebase-functions-cleanup-opted-out': 'true' } } }],
+  ['whose images are kept', { [repository]: { labels: { 'firebase-functions-cleanup-opted-out': 'true' } } }],
   ['whose minimum of instances is deployed', allDeployedWith(1), parameters({ MIN_INSTANCES: '1' })],
 ] as [string, Answers, Partial<Deployment>?][])(
   'nothing is missing in a project %s',
@@ -550,7 +550,7 @@ test.each([
   },
 );
 
-test('an index that is being built is waited for', async () => {
+test('the fix for an index that is being built is to wait', async () => {
   const problems = listProblems(await check({ [`${database}/collectionGroups/-/indexes`]: storedIndexes('CREATING') }));
   const waiting = { kind: 'missing', detail: 'being built', fix: 'wait, and run this command again' };
   expect(problems).toMatchObject(indexDefinitions.indexes.map(() => waiting));

@@ -82,9 +82,9 @@ export interface DeployedFunction {
   output: string[];
   /** Whether the process still runs. */
   alive: () => boolean;
-  /** The bytes that the process holds after garbage collection; needs {@link MEMORY_PROBE_ENV}. */
+  /** Reads the bytes that the process holds after garbage collection; needs {@link MEMORY_PROBE_ENV}. */
   readHeapBytes: () => Promise<number>;
-  /** The resident set in bytes after that, and its peak before; needs {@link MEMORY_PROBE_ENV}. */
+  /** Reads the resident set in bytes after garbage collection, and its earlier peak; needs {@link MEMORY_PROBE_ENV}. */
   readRss: () => Promise<{ rss: number; peakRss: number }>;
   /** Ends the process as the platform does; resolves with its exit code, null if killed. */
   stop: () => Promise<number | null>;

@@ -10,9 +10,9 @@ const CERTIFICATE = 'functions/test/deployment/fixtures/firestore-tls.pem';
 
 /** The parts of Google Cloud that no emulator provides. */
 export interface FakeGoogleCloud {
-  /** Variables that make a process use it in place of Google Cloud. */
+  /** Variables that make a process use it instead of Google Cloud. */
   environment: Record<string, string>;
-  /** Its requests in order: `CONNECT <host>`, and paths of the metadata server. */
+  /** The requests that it received, in order: `CONNECT <host>`, and paths of the metadata server. */
   requests: string[];
   /** Seconds that an access token is valid, and the number of requests for one that get 503 from now on. */
   token: { lifetimeSeconds: number; refusals: number };

@@ -2,7 +2,7 @@
 
 /**
  * Writes the port of a program that listens at port 0 to file descriptor 3. Load this file before the
- * program. Node publishes the channel for this purpose.
+ * program. Node publishes to this channel when a server listens.
  */
 const { channel } = require('node:diagnostics_channel');
 const { writeSync } = require('node:fs');

@@ -173,7 +173,7 @@ function getFileName(name: string): string {
   return `${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.cjs`;
 }
 
-/** Lists the files that a file of the deploy package loads with itself. */
+/** Lists a file of the deploy package, and the files that it loads when it is loaded. */
 async function listStaticImports(file: string): Promise<string[]> {
   const files = new Set([file]);
   for (const each of files) {
@@ -184,7 +184,7 @@ async function listStaticImports(file: string): Promise<string[]> {
   return [...files];
 }
 
-/** Bundled ES modules, which leave no path in the code as CommonJS modules do. */
+/** Bundled ES modules. Unlike CommonJS modules, they leave no path in the code. */
 const ES_MODULES = ['firebase-functions', 'zod'];
 
 /** Lists the folders of the packages whose paths are in the bundled code. */

@@ -128,7 +128,7 @@ class Handover {
     const stopping = await this.#start(this.from);
     this.#injectAtEntries('stopped', async () => {
       process.kill(stopping.pid, 'SIGTERM');
-      // The instance fails its writes after 5 s.
+      // The instance aborts its writes after 5 s.
       await delay(6_000);
     });
     const response = await send(stopping, body);

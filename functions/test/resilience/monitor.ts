@@ -13,7 +13,7 @@ import { canResumeAutomatically, isTransientCause } from '../../src/price-lists/
 
 /**
  * Checks how each commit to an embedded Firestore changes key records and lists. It observes the
- * commits of all processes. Schedules and kills use it.
+ * commits of all processes. The simulation and kills.test.ts use it.
  */
 
 /** The state of a key record between two commits. */
@@ -74,12 +74,12 @@ export class KeyMonitor {
     });
   }
 
-  /** Marks the current state of a key. */
+  /** Returns the index of the current state of a key. */
   mark(key: string): number {
     return this.#momentsOf(key).length - 1;
   }
 
-  /** Returns the states of the key since the mark. */
+  /** Returns the states of the key from the state with the index `mark` on. */
   since(key: string, mark: number): readonly KeyMoment[] {
     return this.#momentsOf(key).slice(mark);
   }
@@ -170,7 +170,7 @@ export function monitorKeys(firestore: Pick<EmbeddedFirestore, 'observeCommits'>
   };
 }
 
-/** Returns nothing for a document that is neither a key record nor a list. */
+/** Returns an empty array for a document that is neither a key record nor a list. */
 function toChange(change: CommittedChange): Change[] {
   const [, path = ''] = change.name.split('/documents/');
   const [collection = '', id = '', ...below] = path.split('/');
@@ -211,7 +211,7 @@ function assertKeyTransition(before: KeyState, after: KeyState, now: number): vo
       assert.equal(after.owner, before.owner, 'only the owner completes');
       break;
     case 'requires_review':
-      // The sweep also stores this when the payload of a failed attempt is incomplete.
+      // The sweep also stores a permanent failure for an attempt that failed earlier.
       if (before.status === 'requires_review' && after.failure_cause === 'error') break;
       assert.equal(before.status, 'processing', `only an attempt in progress fails, not ${change}`);
       break;

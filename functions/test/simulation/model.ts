@@ -21,7 +21,7 @@ export interface ObservedResponse {
   submission: PriceListSubmission;
   process: Process;
   result: ClientResult;
-  /** The state of the key when the request began. */
+  /** The index of the key's state when the request began, for {@link KeyMonitor.since}. */
   mark: number;
 }
 
@@ -40,7 +40,7 @@ export const getResultName = (result: ClientResult): string => {
   return result.kind === 'stored' && result.replayed ? 'replayed' : result.kind;
 };
 
-/** Returns whether the process could overcome every fault by itself. */
+/** Returns whether the retries of the process must overcome every fault that it met. */
 export const isUndisturbed = ({ faultCount, conflicts, permanent, lostMs, stopped }: Process): boolean =>
   faultCount + conflicts <= MAX_TOLERATED_FAULTS && !permanent && !stopped && lostMs < 15 * SECOND;
 
@@ -73,8 +73,8 @@ export class ResponseModel {
         return;
       case 'unexpected': {
         assert(!isUndisturbed(process), `retries overcome what they can: ${String(result.error)}`);
-        // The record is read before a claim is given up. This read fails only after the same
-        // number of further faults.
+        // A request reads the record before it gives up its claim. This read fails only after the
+        // same number of further faults.
         const wasRead = process.faultCount <= 2 * MAX_TOLERATED_FAULTS && process.lostMs < 30 * SECOND;
         const claimed = states.some((state) => state?.owner === process.name);
         assert(!claimed || !wasRead || process.permanent || process.stopped, 'no request is rejected by its own claim');
@@ -155,7 +155,6 @@ export class ResponseModel {
           'a stale attempt does not fail its request',
         );
     }
-    // Only a completion without lists may be released.
     const isFinal = states.length === 1 && states[0]?.status === 'completed';
     if (isFinal) {
       assert.equal(error.code, 'idempotency_key_reused', 'a completed key always returns 200 to its own payload');

@@ -8,7 +8,7 @@ export class SeededRandom {
     for (let i = 0; i < 8; i += 1) this.next();
   }
 
-  /** Uniform in [0, 1). Mulberry32. */
+  /** Returns a uniform number in [0, 1), by Mulberry32. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;

@@ -32,7 +32,7 @@ import { NO_FAULTS, ProcessCrashed, Simulator, type BrokenParts, type FaultRates
  */
 
 export interface ScheduleResult {
-  /** The responses and the outcomes of commands that came at least once. */
+  /** Every kind of response, outcome of a command and rare event that occurred. */
   results: ReadonlySet<string>;
   /** One line for each event. */
   trace: readonly string[];
@@ -53,10 +53,10 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** The key and the id of a record that is stored under the id of another key. */
+/** The key, and also the document id, of a record whose id is not the hash of its key. */
 const MISPLACED = 'misplaced';
 
-/** Time in which a deployed function works on a request before it fails the request itself. */
+/** How long a deployed function works on a request before it stops itself. */
 const BUDGET_MS = getTimeLimitMs(writeOptions, true);
 
 /** Runs the schedule of a seed against an empty database. @throws InvariantViolation */
@@ -167,9 +167,9 @@ class Schedule {
   #createPayloads(boq_list_id: string): PriceListSubmission[] {
     const { pick, chance, integer } = this.#random;
     const market_id = chance(0.2) ? 'nowhere' : 'market';
-    // One or several batches and chunks, whose sizes simulation.test.ts sets.
+    // Makes one or several batches and chunks. simulation.test.ts sets their sizes.
     const count = integer(1, 7);
-    // Firestore orders the ids of the second kind by UTF-8, and a submission by UTF-16.
+    // Firestore orders the last two letters by UTF-8, and a submission orders them by UTF-16.
     const letters = pick([['p'], ['p'], ['\uff5e', '\u{1f600}']]);
     const ids = Array.from({ length: count }, (_, i) => `${letters[i % letters.length]}${i}`);
     return (chance(0.4) ? ['one', 'other'] : ['one']).map((name) => {
@@ -199,7 +199,7 @@ class Schedule {
     };
   }
 
-  /** Sends one submission up to four times, as a client does that retries. */
+  /** Sends one submission up to four times, as a retrying client does. */
   async #runClient(name: string): Promise<void> {
     const { pick, integer } = this.#random;
     const submission = pick(this.#submissions);
@@ -237,7 +237,7 @@ class Schedule {
     return name;
   }
 
-  /** Fails if an owner writes entries although its lease has expired, or that are stored. */
+  /** Fails if an owner writes entries after its lease expired, or if an entry is written again after all faults have ended. */
   readonly #checkLease = (process: Process, { collection, ids }: PriceEntryBatch): void => {
     if (this.#isQuiet && ids.some((id) => this.#stored.has(`${collection}/${id}`)))
       this.#fail(new Error('a process without faults writes an entry that is stored'));
@@ -246,7 +246,7 @@ class Schedule {
       this.#fail(new Error(`${process.name} writes entries after its lease expired`));
   };
 
-  /** Returns the keys whose attempt in progress a process owns. The later tokens of a process end with a number after a slash. */
+  /** Returns the records of attempts in progress that a process owns. Its later tokens are its name, a slash and a number. */
   #getOwn({ name }: Process): KeyRecord[] {
     const records = this.#keys.flatMap((key) => this.#history.now(key) ?? []);
     return records.filter(({ status, owner }) => status === 'processing' && owner.split('/')[0] === name);
@@ -338,8 +338,8 @@ class Schedule {
   }
 
   /**
-   * Fails if a report is wrong, or repeats one although nothing kept the earlier sweep from ending it. A sweep
-   * that overlaps with the earlier one may repeat its report.
+   * Fails if a report is wrong, or repeats one after which its sweep met no fault. A sweep that overlaps
+   * with the earlier one may repeat its report.
    */
   #checkReport(key: string, process: Process): void {
     const start = this.#history.getReviewStart(key);
@@ -379,7 +379,7 @@ class Schedule {
   async #runPhase(rates: FaultRates, run: () => Promise<void>): Promise<void> {
     const ended = run().catch((error: unknown) => (this.#failure ??= error));
     await this.world.runUntilIdle(rates);
-    // After a violation, the phase never ends, because the simulator has stopped.
+    // After a violation `ended` never settles, because the simulator has stopped.
     if (this.trace !== undefined) throw this.#failure as Error;
     await ended;
     if (this.#failure !== undefined) throw this.#failure as Error;

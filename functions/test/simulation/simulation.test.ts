@@ -19,7 +19,7 @@ import { virtualTime, type BrokenParts } from './world';
 
 const getSeeds = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
 
-/** The last three reach what is rare. */
+/** The last three seeds reach rare results. */
 const DEFAULT_SEEDS = [...getSeeds(1, 25), 45, 70, 89];
 
 const schedules = process.env['SIMULATION_SCHEDULES'];
@@ -51,7 +51,7 @@ const RESULTS = [
   'unexpected',
 ];
 
-/** What the default schedules must also reach, by what the trace or an event then says. */
+/** What the default schedules must also reach, each with the text that the trace or an event then has. */
 const REACHED = {
   'a crash at the clearing commit': /clearing commit: crash/,
   'a fault at the clearing commit': /clearing commit: (error|no reply)/,
@@ -66,7 +66,7 @@ const PROJECT = 'simulation';
 /** Small enough that a handful of products needs several batches and several chunks, some of them beyond the claim. */
 const COMMIT_SIZES = { MAX_ENTRIES_PER_COMMIT: 3, MAX_CHUNK_BYTES: 90, MAX_CLAIM_CHUNKS: 2 };
 
-/** Unlike zlib's own stream, which uses a thread, this one ends before the simulation continues another process. */
+/** Creates a gunzip stream without zlib's thread, so that it ends before the simulation continues another process. */
 function createSynchronousGunzip(): Duplex {
   return Duplex.from(async function* (parts: AsyncIterable<Buffer>) {
     yield gunzipSync(Buffer.concat((await Readable.from(parts).toArray()) as Buffer[]));
@@ -80,7 +80,7 @@ jest.mock('node:zlib', () => ({
 
 const events = jest.spyOn(KeyStore.prototype, 'applyTo');
 
-/** Says which event met which state of its key. */
+/** Describes which event met which state of its key. */
 function describeEvent([{ record }, , event]: Parameters<KeyStore['applyTo']>): string {
   const isOther = record !== undefined && 'attempt' in event && record.owner !== event.attempt.owner;
   return `${event.kind} meets ${record?.status}${isOther ? ' of another' : ''}`;
@@ -125,7 +125,7 @@ test(`${seeds.length} schedules from seed ${seeds[0]} violate nothing`, async ()
       throw new Error(`${error.trace.join('\n')}\n\n${error.message}\n${command}`, { cause: error });
     }
   }
-  // Other seeds may miss what is rare.
+  // Other seeds may miss rare results.
   if (seeds === DEFAULT_SEEDS) expect([...results].sort()).toEqual([...RESULTS, ...Object.keys(REACHED)].sort());
 }, 86_400_000);
 

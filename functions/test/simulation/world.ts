@@ -12,7 +12,7 @@ import type { SeededRandom } from './random';
 /**
  * Runs simulated processes one step at a time, in an order that a seed decides. Each call to
  * Firestore waits at a gate, and each sleep or timeout waits for a virtual clock. Once all processes
- * wait, one continues: its call runs alone against the embedded Firestore, fails, hangs or kills it.
+ * wait, one continues: its call runs alone against the embedded Firestore, fails, hangs, or ends in a crash.
  */
 
 /** The probability of each fault at every call. */
@@ -21,7 +21,7 @@ export interface FaultRates {
   before: number;
   /** An error after the call took effect. */
   after: number;
-  /** No reply until the call's own timeout. For a time, the same call of the process gets none either. */
+  /** No reply until the call's own timeout. For a time, later tries of that call get none either. */
   hang: number;
   /** No reply to one try, at most once in each process. */
   singleHang: number;
@@ -55,13 +55,13 @@ export interface Process {
   readonly name: string;
   /** The owner token of the latest attempt. The first token is the name of the process. */
   token: string;
-  /** Number of faults injected at its calls. */
+  /** Number of its calls that an injected error or a hang failed. */
   faultCount: number;
   /** Number of calls that Firestore rejected, such as commits whose precondition failed. */
   conflicts: number;
   /** Milliseconds for which the process was frozen or waited for replies that never came. */
   lostMs: number;
-  /** Whether a timeout of the service ended, such as the time that it reserves to fail an attempt. */
+  /** Whether a timeout of the service expired, such as the time that it reserves to fail an attempt. */
   isReserveUsed: boolean;
   /** Whether one of the faults was permanent. */
   permanent: boolean;
@@ -72,7 +72,7 @@ export interface Process {
   /** Rejects with {@link ProcessCrashed} when the process dies. */
   readonly died: Promise<never>;
   readonly die: () => void;
-  /** Tells the process to stop. Undefined before the process runs and after it was told to stop. */
+  /** Tells the process to stop. Undefined unless the process runs and has not been told to stop. */
   stop: (() => void) | undefined;
   stopped: boolean;
   /** For each call that hangs, the virtual time until which it gets no reply. */
@@ -83,7 +83,7 @@ export interface Process {
   readonly db: Database;
 }
 
-/** Replaces the database or the context of the service by a broken one, to test the simulation. */
+/** Replaces the database or the context of the service with a broken one, to test the simulation. */
 export interface BrokenParts {
   db?: (db: Database, context: WorkContext) => Database;
   context?: (context: WorkContext) => WorkContext;
@@ -95,7 +95,7 @@ interface Waiting {
   at: number;
   /** Whether the process waits for this. It does not wait for a timeout, which runs beside its work. */
   stands: boolean;
-  /** Makes the call, delivers the reply, or ends the sleep or timeout. */
+  /** Makes the call, fails the call that hangs, or ends the sleep or timeout. */
   go: (rates: FaultRates) => Promise<void>;
 }
 
@@ -111,13 +111,13 @@ interface GatedCall {
   reject: (error: unknown) => void;
 }
 
-/** Thrown to whoever waits for a process that died. */
+/** Thrown when a simulated process dies. */
 export class ProcessCrashed extends Error {}
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
-/** A stopping process is killed after this time. It may use the reserve to fail its attempt. */
+/** A process is killed this long after it is told to stop. It can use the reserve to fail its attempt. */
 const STOP_MS = 4 * SECOND;
 const STOP_RESERVE_MS = 2 * SECOND;
 
@@ -130,10 +130,10 @@ const HANGS_MS = [SECOND, 15 * SECOND, 51 * SECOND, 2 * MINUTE, 25 * MINUTE];
 /** Delays after which a lost call still takes effect. */
 const DELAYS_MS = [10, SECOND, 15 * SECOND, MINUTE, 30 * MINUTE];
 
-/** The time of Firestore and of the schedule that runs, in Unix milliseconds. */
+/** The time of Firestore and of the running schedule, in Unix milliseconds. */
 export const virtualTime = { now: 0 };
 
-/** By how much the clock of a process may run too fast or too slow. */
+/** The largest fraction by which the clock of a process runs too fast or too slow. */
 const MAX_CLOCK_DRIFT = 0.01;
 
 export class Simulator {
@@ -141,7 +141,7 @@ export class Simulator {
   acting: Process | undefined;
   readonly trace: string[] = [];
   #waiting: Waiting[] = [];
-  /** Calls that will take effect later, although their process has seen them fail. */
+  /** Calls that take effect after a delay, although their process gets no reply. */
   #late: { process: Process; at: number; apply: () => Promise<unknown> }[] = [];
   /** Processes that are running, and checks that pause the simulation. */
   readonly #running = new Set<object>();
@@ -150,7 +150,7 @@ export class Simulator {
   constructor(
     readonly random: SeededRandom,
     readonly firestore: Firestore,
-    /** Called when a process does what none may do. */
+    /** Called when a process calls Firestore after its response. */
     readonly violated: (error: Error) => void,
     /** Called before a process writes entries. */
     readonly beforeEntries: (process: Process, batch: PriceEntryBatch) => void,
@@ -182,7 +182,7 @@ export class Simulator {
         return { signal: AbortSignal.any([controller.signal, ...parents]), cancel };
       },
     };
-    // A call takes no virtual time.
+    // Real clock: the timeouts inside a call must not advance virtual time.
     const real = createWorkContext(new AbortController().signal);
     let tokens = 0;
     const newToken = () => {
@@ -221,7 +221,7 @@ export class Simulator {
     return process;
   }
 
-  /** Runs the work of a process for at most `budgetMs`. @throws ProcessCrashed when the process dies */
+  /** Runs the work of a process, and aborts it after `budgetMs`. @throws ProcessCrashed when the process dies */
   async run<T>(process: Process, budgetMs: number, work: (context: WorkContext) => Promise<T>): Promise<T> {
     const { ending, context } = process;
     const endBudget = () => ending.abort(new DOMException('simulated end of the budget', 'TimeoutError'));
@@ -264,7 +264,7 @@ export class Simulator {
     this.#stopped = true;
   }
 
-  /** Lets one process continue at a time, until all have ended. */
+  /** Lets one process continue at a time, until all have ended or {@link Simulator.stop} is called. */
   async runUntilIdle(rates: FaultRates): Promise<void> {
     while (!this.#stopped) {
       await this.#standstill();
@@ -287,7 +287,7 @@ export class Simulator {
         await landing.apply().catch((error: unknown) => this.note(landing.process, `late, refused ${codeOf(error)}`));
       }
     }
-    // The last process reaches its next gate, so it makes no call after the schedule has ended.
+    // Wait until the last process reaches its next gate, so that it makes no call after the schedule.
     await this.#standstill();
   }
 
@@ -422,7 +422,7 @@ export class Simulator {
     else await this.#carryOut(call, random.chance(rates.after));
   }
 
-  /** Stops the process and its timers for a time. */
+  /** Stops the process and its timers for `ms` of virtual time. The call then has another chance of a fault. */
   #freeze({ process, what, ...call }: GatedCall, ms: number): void {
     this.note(process, `${what}: frozen for ${ms / SECOND} s`);
     process.lostMs += ms;

@@ -12,7 +12,7 @@ function isPlainId(id: string): boolean {
   return id === id.trim() && !id.includes('/') && id !== '.' && id !== '..' && !/^__.*__$/s.test(id);
 }
 
-/** Any value of each field. */
+/** Generates valid values of each field. */
 const fields: { [Field in keyof PriceListInfo]-?: fc.Arbitrary<Required<PriceListInfo>[Field]> } = {
   market_id: text,
   boq_list_id: text,
@@ -22,10 +22,10 @@ const fields: { [Field in keyof PriceListInfo]-?: fc.Arbitrary<Required<PriceLis
 };
 
 const fieldNames = Object.keys(fields) as (keyof PriceListInfo)[];
-/** Required fields. The other fields are absent half of the time. */
+/** Required fields. fast-check sometimes omits the others. */
 const requiredKeys = fieldNames.filter((name) => !infoSchema.shape[name].safeParse(undefined).success);
 
-/** Any valid body. */
+/** Generates valid bodies of one to eight products. */
 export const arbitraryPriceListBody: fc.Arbitrary<PriceListBody> = fc.record({
   info: fc.record(fields, { requiredKeys }),
   products: fc.dictionary(productId, fc.record({ price_list_price: price, expected_forward_cost_price: price }), {

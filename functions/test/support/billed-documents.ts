@@ -26,7 +26,7 @@ export const REPLAY: BilledDocuments = { reads: 2, writes: 0 };
 /** Returns the reads of an audit of keys with at most 1,000 products. @param entries compared entries of each list */
 export const getAuditReads = (keys: number, entries: number): number => keys * (13 + 2 * entries) + 3;
 
-/** Counts the documents of reads by name and of commits. */
+/** Counts the documents that calls read by name and that commits write. Queries are not counted. */
 export function countDocuments(calls: readonly { rpc: Rpc; request: Requests[Rpc] }[]): BilledDocuments {
   const requests = calls.map(({ request }) => request);
   return {

@@ -21,7 +21,7 @@ export class ManualClock implements Clock {
     return this.#now;
   }
 
-  /** Begins anywhere, like the clock of a process. */
+  /** Counts from an arbitrary moment, as the clock of a process does. */
   elapsedMs(): number {
     return this.#now - 1_700_000_000_123;
   }

@@ -17,7 +17,7 @@ export const isEntries: Match = (call) => hasName(call, /\/products\//);
 export const isClaim: Match = (call) => hasName(call, /\/price_list_requests\/[^/]+$/);
 export const isChunk: Match = (call) => !isClaim(call) && hasName(call, /\/price_list_payload\//);
 
-/** An event of a key after its claim: a renewal, completion, failure, take-over or release. */
+/** Matches an event of a key after its claim, such as a renewal, a completion or a failure. */
 export const isKeyEvent: Match = (call) => !isClaim(call) && hasName(call, /\/price_list_idempotency\//);
 
 interface Failure {

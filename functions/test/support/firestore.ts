@@ -34,7 +34,7 @@ export const TEST_PROJECT = TEST_FIRESTORE ? `demo-price-lists-${process.pid}` :
 
 /**
  * Starts an embedded Firestore, or a proxy that injects faults in front of the Firestore that
- * TEST_FIRESTORE names. The project has no documents.
+ * TEST_FIRESTORE names. The project is empty.
  */
 export async function startTestFirestore(indexes: IndexDefinitions, project = TEST_PROJECT): Promise<FirestoreFront> {
   if (!TEST_FIRESTORE) return startFirestore({ indexes });

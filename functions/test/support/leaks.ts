@@ -2,13 +2,13 @@ import type { ReceivedResponse } from './received-response';
 import type { OperationName } from './operations';
 
 /**
- * Finds confidential data in the log. At the end of each suite, it searches the output of the suite
- * for the texts, prices and API keys of all requests and of the responses of reads.
+ * Finds confidential data in the log. At the end of each suite, it searches the suite's output for
+ * the texts, prices and API keys of requests, and for the texts and prices of reads.
  */
 export interface LogLeakDetector {
-  /** Something was logged, or written to the console. */
+  /** Notes a text that was logged or written to the console. */
   logged: (text: string) => void;
-  /** A request was sent. */
+  /** Notes a request that was sent. */
   sent: (operation: OperationName, headers: Record<string, unknown>, body: unknown) => void;
   received: (operation: OperationName, response: ReceivedResponse) => void;
   /** @throws Error if anything confidential was logged */
@@ -46,7 +46,7 @@ export function createLogLeakDetector(): LogLeakDetector {
   };
 }
 
-/** The texts in a value, and the numbers in it as JSON writes them. Names of fields are none; ids of products are. */
+/** Returns the texts in a value, the ids of its products, and its fractional numbers as JSON writes them. */
 function collectTexts(value: unknown): string[] {
   const texts: string[] = [];
   const ahead = [value];
@@ -64,7 +64,7 @@ function collectTexts(value: unknown): string[] {
   return texts;
 }
 
-/** Whether a text could not stand in a log line by chance: long enough, and no single plain word. */
+/** Whether a text is unlikely to be in a log line by chance: it is long, and not one plain word. */
 const isDistinctive = (text: string): boolean => text.trim().length >= 6 && !/^[a-z_]{1,12}$/i.test(text);
 
 function parsed(text: string): unknown {

@@ -2,7 +2,7 @@ import document from '../../../docs/openapi.json';
 
 /**
  * The operations in docs/openapi.json, which another test compares with the functions. Their request
- * bodies are the examples of that file, unless `testBodies` has another.
+ * bodies are the examples of that file, with the fields of `testBodies`.
  */
 
 type Paths = typeof document.paths;

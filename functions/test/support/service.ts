@@ -18,7 +18,7 @@ import { operationNames, operations, type OperationName } from './operations';
 /** A key that the service accepts. */
 export const TEST_API_KEY = 'test-key-1';
 
-/** An origin whose pages may call warehouses. */
+/** An origin whose pages may call get warehouses. */
 export const TEST_ORIGIN = 'https://dashboard.example.com';
 
 const TEST_CONFIG = {

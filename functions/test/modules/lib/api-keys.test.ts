@@ -36,6 +36,6 @@ test.each([
   `sha256:acme:${DIGEST}`,
   'acme:secret',
   'a-key-with:a-colon',
-])('the line %j is no key', (line) => {
+])('the line %j is invalid', (line) => {
   expect(parseApiKeys(line)).toEqual({ keys: [], plainKeys: [], invalidLines: [1] });
 });

@@ -1,7 +1,5 @@
 import { getDatabaseId, isCloudRunInstance } from '../../../src/lib/config';
 
-/** Settings of the environment, as the platform, Firebase's emulator and an owner set them. */
-
 const setEnvironment = (variables: NodeJS.ProcessEnv) =>
   jest.replaceProperty(process, 'env', {
     ...process.env,

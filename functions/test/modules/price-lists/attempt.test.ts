@@ -40,7 +40,7 @@ describe('a creation that cannot continue', () => {
     const lists = await Promise.all(
       ['price_lists', 'expected_forward_costs'].map((collection) => database.client.collection(collection).get()),
     );
-    // The failure changes nothing else of the lists.
+    // The failure keeps the other fields of the lists.
     const failed = { status: 'failed', updated_at: TEST_START + 1_000, created_at: TEST_START, name: 'June' };
     expect(lists.map(({ docs }) => docs.map((list) => list.data()))).toMatchObject([[failed], [failed]]);
     expect(Object.keys(context.counters.phasesMs)).toEqual(['claim', 'entries']);
@@ -78,7 +78,7 @@ describe('a creation that cannot continue', () => {
     const failed = failCommits(database, isOf('price_lists'));
     const created = create();
     await Promise.all([held.fired, failed.fired]);
-    // A failure that did not wait would be stored while the key is read some times.
+    // A failure that did not wait would be stored during these reads.
     for (let reads = 0; reads < 10; reads += 1) expect(await readKey()).toMatchObject({ status: 'processing' });
     resolve(undefined);
     expect((await created).result).toMatchObject({ code: 'creation_failed' });
@@ -110,7 +110,7 @@ describe('a creation that cannot continue', () => {
           }),
       ],
     ])(
-      'for a %s cause sends the Retry-After that holds whether or not the failure is stored',
+      'for a %s cause sends a Retry-After that holds for a stored and an unstored failure',
       async (_, reason, retryAfter, fail) => {
         const controller = new AbortController();
         fail(controller);

@@ -177,7 +177,7 @@ describe('the audit reports', () => {
     ]);
   });
 
-  test('a wrong sweep_due_at, unless it is corrected meanwhile', async () => {
+  test('a wrong sweep_due_at, unless it is corrected during the audit', async () => {
     await create('a');
     await getKey('a').update({ sweep_due_at: TEST_START });
     const message = `has sweep_due_at ${TEST_START}, but it must be none`;
@@ -222,7 +222,7 @@ describe('the audit reports', () => {
 
   test.each([
     ['with a version', { schema_version: 2, boq_list_id: 'a' }, 'a', 'is not a valid key record of schema version 2'],
-    ['with neither', { schema_version: '2', boq_list_id: 1 }, null, 'is not a valid key record'],
+    ['without a version or a key', { schema_version: '2', boq_list_id: 1 }, null, 'is not a valid key record'],
   ])('a key that cannot be read, %s', async (_, fields, key, message) => {
     await set('price_list_idempotency/unknown', fields);
     const { report, found } = await runAudit();

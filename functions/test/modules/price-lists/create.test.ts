@@ -126,7 +126,7 @@ describe('a creation', () => {
     expect(await readKey()).toMatchObject({ status: 'requires_review', sweep_due_at: TEST_START + 1_000 });
   });
 
-  test('of one batch makes five calls in a row, two of them side by side', async () => {
+  test('of one batch per list makes six calls', async () => {
     const calls = database.recordCalls();
     getResponse(await create(createPriceListBody(1)));
     const commits = getCommits(calls);
@@ -184,7 +184,7 @@ describe('a creation', () => {
     expect(await readKey()).toMatchObject({ owner: 'owner', status: 'processing' });
   });
 
-  test('completes the key that it claimed, even if its submission changes meanwhile (powertools-lambda-typescript #5715)', async () => {
+  test('completes the key that it claimed, even if its submission changes after the claim (powertools-lambda-typescript #5715)', async () => {
     const { db, context } = database.open();
     const submission = parseSubmission(BODY);
     atCommit(
@@ -270,7 +270,7 @@ describe('a payload of more chunks than a claim holds', () => {
     replaceSizes({ MAX_CHUNK_BYTES: CHUNK_BYTES });
   });
 
-  test('is stored one by one after the claim, before the first entry', async () => {
+  test('is stored by the claim and then chunk by chunk, before the first entry', async () => {
     const calls = database.recordCalls();
     getResponse(await create(body));
     const { payload_chunks, document_id } = (await readKey()) as { payload_chunks: number; document_id: string };

@@ -67,7 +67,7 @@ function createCompleted(): { record: KeyRecord; stored: AttemptDocuments } {
   return { record, stored };
 }
 
-/** Creates the same with another status of the key and of its lists, and other fields of the record. */
+/** Creates that attempt with another status of the key and of its lists, and other fields of the record. */
 function createIn(status: KeyRecord['status'], listStatus: string, fields: Partial<KeyRecord> = {}) {
   const { record, stored } = createCompleted();
   for (const list of Object.values(stored.lists ?? {})) Object.assign(list.document ?? {}, { status: listStatus });
@@ -138,7 +138,7 @@ describe('a key record', () => {
 test.each<[string, Partial<KeyRecord>, unknown, string | null]>([
   ['an attempt in progress is due with its lease', {}, 70, null],
   ['a wrong time', {}, 71, 'has sweep_due_at 71, but it must be 70'],
-  ['a text in place of a time', {}, '70', 'has sweep_due_at none, but it must be 70'],
+  ['a text instead of a time', {}, '70', 'has sweep_due_at none, but it must be 70'],
   ['a key that needs no sweep', { status: 'completed' }, undefined, null],
   ['a key that needs an operator, before that is reported', { status: 'requires_review', updated_at: 70 }, 70, null],
   ['a key that needs an operator, after that is reported', { status: 'requires_review' }, undefined, null],
@@ -148,7 +148,12 @@ test.each<[string, Partial<KeyRecord>, unknown, string | null]>([
     70,
     'has sweep_due_at 70, but it must be 100',
   ],
-  ['a text there', { status: 'requires_review' }, '70', 'has sweep_due_at none, but it must be 0'],
+  [
+    'a text instead of the time of the report',
+    { status: 'requires_review' },
+    '70',
+    'has sweep_due_at none, but it must be 0',
+  ],
   ['a time that it should not have', { status: 'completed' }, 70, 'has sweep_due_at 70, but it must be none'],
 ])('sweep_due_at: %s', (_, fields, sweepDueAt, message) => {
   const record = createKeyRecord({ lease_expires_at: 70, ...fields });
@@ -181,7 +186,7 @@ test.each<[string, Partial<KeyRecord>, string | null]>([
   ['requires review', REVIEW, null],
   ['was resumed as often as possible', { ...REVIEW, automatic_resumes: 3 }, null],
   ['was resumed too often', { automatic_resumes: 4 }, 'has 4 automatic resumes'],
-  ['was resumed less than never', { automatic_resumes: -1 }, 'has -1 automatic resumes'],
+  ['has a negative number of resumes', { automatic_resumes: -1 }, 'has -1 automatic resumes'],
   ['has no owner', { owner: '' }, 'is processing without an owner'],
   ['has no failure', { ...REVIEW, failure: null }, 'requires review without a failure'],
   ['has no cause', { ...REVIEW, failure_cause: null }, 'requires review without a cause'],
@@ -297,10 +302,10 @@ describe('a payload', () => {
   const unusable = violation('payload', PAYLOAD_PATH, 'cannot be used: chunks are missing');
 
   test.each<[string, KeyRecord['status'], string, number, Violation[]]>([
-    ['of which the claim stored its part', 'processing', 'processing', 9, []],
-    ['of a failed attempt, of which one chunk is missing', 'requires_review', 'failed', 11, []],
-    ['of which less is stored than the claim stores', 'processing', 'processing', 8, [unusable]],
-    ['of a failed attempt, of which all chunks are stored', 'requires_review', 'failed', 12, [unusable]],
+    ['with the chunks of the claim', 'processing', 'processing', 9, []],
+    ['of a failed attempt, with one chunk missing', 'requires_review', 'failed', 11, []],
+    ['with fewer chunks than the claim stores', 'processing', 'processing', 8, [unusable]],
+    ['of a failed attempt, with all chunks stored', 'requires_review', 'failed', 12, [unusable]],
     ['of a completed attempt', 'completed', 'ready', 9, [unusable]],
   ])('that cannot be used, %s', (_, status, listStatus, chunks, expected) => {
     const { record, stored } = createIn(status, listStatus);
@@ -354,7 +359,7 @@ describe('a response', () => {
     ]);
   });
 
-  test.each(['{', '1', 'null'])('that is %s is no JSON object', (text) => {
+  test.each(['{', '1', 'null'])('that is %s is not a JSON object', (text) => {
     expect(differing(text)).toEqual([violation('response', KEY_PATH, 'has a response that is not JSON')]);
   });
 });

@@ -69,7 +69,7 @@ describe('an event', () => {
     });
   });
 
-  test('failPermanently leaves a key to an operator permanently, and changes no key that is already left to one', () => {
+  test('fail_permanently leaves a key to an operator permanently, and changes no key that is already left to one', () => {
     const { record, outcome } = apply(failed, failPermanently);
     const failure = { failure: 'chunks are missing', failure_cause: 'error', updated_at: NOW };
     expect(record).toEqual({ ...failed, ...failure });
@@ -173,7 +173,7 @@ describe('a key', () => {
     expect(getOutcome(record)).toEqual(forSweep);
   });
 
-  test('that was claimed with another payload after its release is `released` for the attempt before', () => {
+  test('that was claimed with another payload after its release is `released` for the earlier attempt', () => {
     const archived = { ...createKeyRecord({ document_id: 'earlier' }), settled_at: 1 };
     const record = { ...processing, fingerprint: 'another', history: [archived] };
     expect(getOutcome(record, { ...own, document_id: 'earlier' })).toEqual({ kind: 'released' });

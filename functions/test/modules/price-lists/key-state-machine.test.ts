@@ -14,7 +14,7 @@ import { requireKeyRecord, type Attempt, type KeyRecord } from '../../../src/lib
 
 /** An event of a key, possibly sent by the attempt that holds it. */
 interface Step {
-  /** Milliseconds since the event before. */
+  /** Milliseconds since the previous event. */
   passed: number;
   createEvent: (now: number, held: KeyRecord | undefined) => KeyEvent;
 }
@@ -140,7 +140,7 @@ function getCaller(event: KeyEvent): CallerIdentity {
   return { ...(document_id !== undefined && { document_id }), ...('attempt' in event && event.attempt) };
 }
 
-/** Whether the event stops a resume, which returns the key to the state before it. */
+/** Whether the event stops a resume, which returns the key to its earlier state. */
 const isHandedBack = (record: KeyRecord | undefined, event: KeyEvent) =>
   event.kind === 'fail' &&
   event.cause === 'stopped' &&

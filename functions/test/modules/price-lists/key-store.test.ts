@@ -8,7 +8,7 @@ import { createPriceListBody, parseSubmission } from '../../support/submissions'
 
 const record = createKeyRecord({ lease_expires_at: 60_000 });
 
-/** Applies an event to a key whose read begins at 5,000 ms of the process, takes 700 ms, and returns its read time. */
+/** Applies an event to a key. Its read begins at 5,000 ms on the clock of the process, takes 700 ms, and returns `readAt`. */
 async function applyTo(readAt: number, owner: string) {
   let elapsed = 5_000;
   const context = createWorkContext(new AbortController().signal);
@@ -34,7 +34,7 @@ test.each([
 
 test.each([
   ['owner', 45_000, 5_000 + 15_000],
-  // An owner whose expired lease nobody has met owns its key.
+  // An owner keeps its key after its lease expired, until another event meets the key.
   ['owner', 61_000, 5_000 - 1_000],
   ['renewing', 45_000, 5_000 + LEASE_DURATION_MS],
 ])('%s: a lease that was read at %i is held from the start of the read, until %i', async (owner, readAt, heldUntil) => {

@@ -26,7 +26,7 @@ function toSortedJson(value: unknown): string {
 
 const normalize = (info: PriceListInfo) => ({ ...info, currency_iso: info.currency_iso.toUpperCase() });
 
-/** A second implementation of the canonical JSON, which creates the whole text at once. */
+/** Returns the canonical JSON, by a second implementation that creates the whole text at once. */
 const model = ({ info, products }: PriceListBody) => toSortedJson({ info: normalize(info), products });
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -115,7 +115,7 @@ describe('a stored payload', () => {
   });
 
   test.each([
-    ['bytes that are no gzip', [Buffer.from('damaged')], 'it is damaged: incorrect header check'],
+    ['bytes that are not gzip', [Buffer.from('damaged')], 'it is damaged: incorrect header check'],
     ['an incomplete gzip', [pack(model(body))[0]?.subarray(0, -1)], 'it is damaged: unexpected end of file'],
     ['damaged JSON', pack('{"info'), 'it is damaged: not JSON at byte 6'],
     ['another payload', pack(model(createPriceListBody(2))), 'it is not the accepted one: its fingerprint differs'],

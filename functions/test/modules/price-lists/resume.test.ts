@@ -57,7 +57,7 @@ describe('a resume', () => {
     await check('a');
   });
 
-  test('of a crashed attempt fails its lists as it takes over, at that time', async () => {
+  test('of a crashed attempt fails its lists when it takes over, with that time', async () => {
     const record = await fail('a', CRASHED);
     const list = getPriceList(record);
     await list.update({ status: 'processing' });
@@ -107,7 +107,7 @@ describe('a resume', () => {
     expect((await runResume(record)).outcome).toBe(outcome);
   });
 
-  test('of an attempt that was released meanwhile is rejected', async () => {
+  test('of an attempt that is released during the resume is rejected', async () => {
     const record = await fail('a');
     const run = async () => {
       database.clock.advance(2 * LEASE_DURATION_MS);
@@ -120,7 +120,7 @@ describe('a resume', () => {
 });
 
 describe('a release', () => {
-  test('frees the key for another attempt, although its reply is lost, and may be repeated', async () => {
+  test('frees the key for another attempt, although its reply is lost, and can be repeated', async () => {
     const record = await fail('a');
     database.clock.advance(1_000);
     failCommits(database, isKeyEvent, { code: 'UNAVAILABLE', times: 1, when: 'after' });

@@ -7,7 +7,7 @@ import { AFTER_NEXT_SWEEP } from '../../support/price-lists';
 import { createPriceListBody } from '../../support/submissions';
 import { waitFor } from '../../support/wait-for';
 
-/** The lease of an attempt: when it is renewed, and what is left of an attempt that lost it. */
+/** The lease of an attempt: when it is renewed, and what an attempt that lost it does. */
 
 const { database, create, startAttempt, getKey, readKey, check } = useCreations();
 
@@ -15,7 +15,7 @@ describe('the lease of a creation', () => {
   const SECOND = 1_000;
   const body = createPriceListBody(4 * TEST_BATCH);
 
-  /** Creates price lists. @returns the time of each renewal since the start, in seconds */
+  /** Creates price lists. @returns the creation, and the seconds from the start to each renewal */
   async function createAndRecordRenewals() {
     const renewals: number[] = [];
     atCommit(
@@ -85,7 +85,7 @@ describe('the lease of a creation', () => {
     expect(getCommits(calls)).toHaveLength(commits);
   });
 
-  test('is renewed again before the write if it is due again after a slow renewal', async () => {
+  test('is renewed again at once if it is due again after a slow renewal', async () => {
     const attempt = await startAttempt();
     database.clock.advance(20 * SECOND);
     atCommit(database, isKeyEvent, () => database.clock.advance(20 * SECOND));
@@ -117,7 +117,7 @@ describe('the lease of a creation', () => {
     expect(entries.length).toBeLessThanOrEqual(2);
   });
 
-  test('that was lost leads to the sweep if the state of the key cannot be read then', async () => {
+  test('that was lost refers the client to the next sweep if the key cannot be read', async () => {
     atCommit(database, isEntries, async () => {
       database.clock.advance(20 * SECOND);
       await getKey().update({ owner: 'another' });

@@ -103,7 +103,7 @@ describe('an invalid body', () => {
   test.each([
     ['{}', 'Expected at least one product'],
     ['[]', 'Expected an object of product identifiers to prices, received an array'],
-  ])('with the products %s', (products, message) => {
+  ])('with the products %s has one error', (products, message) => {
     expect(getProductErrors(products)).toEqual([{ path: 'products', message }]);
   });
 
@@ -111,14 +111,14 @@ describe('an invalid body', () => {
     ['-1', 'Expected a non-negative number, received a negative one'],
     ['1e400', 'Expected a finite number, received one too large'],
     ['"1"', 'Expected a non-negative number, received a string'],
-  ])('with the price %s', (price, message) => {
+  ])('with the price %s has one error', (price, message) => {
     const cost = `{"a":{"price_list_price":0,"expected_forward_cost_price":${price}}}`;
     expect(getProductErrors(cost)).toEqual([{ path: 'products.a.expected_forward_cost_price', message }]);
     const both = `{"a":{"price_list_price":${price},"expected_forward_cost_price":1}}`;
     expect(getProductErrors(both)).toEqual([{ path: 'products.a.price_list_price', message }]);
   });
 
-  test.each(['null', '[]', '1'])('with a product that is %s', (json) => {
+  test.each(['null', '[]', '1'])('with a product that is %s has one error', (json) => {
     expect(getProductErrors(`{"a":${json}}`).map(({ path }) => path)).toEqual(['products.a']);
   });
 

@@ -58,7 +58,7 @@ describe('the sweep', () => {
     expect([completed, { ...failed, failure_cause: 'error' } as const].map(getSweepResumeAt)).toEqual([null, null]);
   });
 
-  test('is due at once for a key that comes to need an operator, to report it', () => {
+  test('is due at once for a key that needs an operator, to report it', () => {
     const permanent = { ...failed, failure_cause: 'error', updated_at: 7_000 } as const;
     expect(getSweepDueAt(permanent)).toBe(7_000);
     expect(getSweepDueAt({ ...permanent, failure_cause: 'timeout', automatic_resumes: 3 })).toBe(7_000);

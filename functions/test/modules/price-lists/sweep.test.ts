@@ -29,7 +29,7 @@ const failPayloadReads = (code: 'UNAVAILABLE' | 'PERMISSION_DENIED', times = 1_0
     action: { kind: 'error', code },
   });
 
-/** Requests contain Maps and big integers. */
+/** Converts the Maps and big integers of a request for `JSON.stringify`. */
 const toPlain = (_: string, value: unknown): unknown =>
   value instanceof Map ? Object.fromEntries(value) : typeof value === 'bigint' ? String(value) : value;
 
@@ -127,7 +127,7 @@ describe('a sweep', () => {
     expect(most).toBe(2);
   });
 
-  test('reports once that a key needs an operator, despite a short outage, and then reads nothing of it', async () => {
+  test('reports once that a key needs an operator, despite a short outage, and the next sweep does not read its record', async () => {
     await fail('a', { ...CRASHED, automatic_resumes: 3 });
     await fail('b');
     const action = { kind: 'error', code: 'UNAVAILABLE' } as const;
@@ -213,7 +213,7 @@ describe('a sweep', () => {
     expect(await readKey('a')).toMatchObject({ failure_cause: 'unavailable', automatic_resumes: 1 });
   });
 
-  test('is delayed at most a minute by a query for entries that hangs, here in a hundredth of its timeout', async () => {
+  test('ends a query for entries that hangs at the timeout of a query, and resumes the key', async () => {
     await fail('a', STOPPED);
     const timeout = jest.replaceProperty(CALL_TIMEOUTS_MS, 'query', CALL_TIMEOUTS_MS.query / 100);
     const fault = database.firestore.faults.inject({ rpc: 'RunQuery', nth: 3, action: { kind: 'hang' } });
@@ -293,7 +293,7 @@ describe('a sweep', () => {
     expect(failures.sort()).toEqual([STOPPED.failure, STOPPED.failure]);
   });
 
-  test('that is stopped as it takes over gives the attempt back', async () => {
+  test('that is stopped when it takes over fails the attempt at once, and does not count the resume', async () => {
     await fail('a', STOPPED);
     const stop = new AbortController();
     const action = { kind: 'call', run: () => stop.abort(new StoppedError('stopped')) } as const;
@@ -402,7 +402,7 @@ describe('a key that needs an operator is reported', () => {
     expect(await readKey('a')).toMatchObject(resumed);
   });
 
-  test('each time that it comes to need one', async () => {
+  test('again after a resume that failed', async () => {
     expect((await runSweep()).results).toEqual(LEFT);
     const fault = failCommits(database, isEntries);
     expect((await runResume(await readKey('a'))).outcome).toMatchObject({ code: 7 });
@@ -441,12 +441,12 @@ describe('a recovery with a further fault that broke a similar service', () => {
 });
 
 describe('the clock of Firestore alone decides, so', () => {
-  /** Creates `a` in a process whose own clock shows any time, and which dies at its first commit of entries. */
+  /** Creates `a` in a process whose clock shows an arbitrary time. It dies at its first commits of entries. */
   async function crash() {
     const { promise: died } = Promise.withResolvers<undefined>();
     const { fired } = atCommit(database, isEntries, () => died, { times: 2 });
     const startMs = 1e12;
-    // A dead process does not try again either.
+    // A dead process does not try again.
     const clock: Clock = { ...systemClock, elapsedMs: () => startMs, sleep: () => died };
     const { db, context } = database.open({ clock });
     void createPriceLists(

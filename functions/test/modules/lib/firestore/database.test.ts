@@ -50,7 +50,7 @@ test('a stream is closed when its reader stops', async () => {
   expect(documents.destroyed).toBe(true);
 });
 
-test('a stream ends with its request', async () => {
+test('a stream fails and is closed when its request is aborted', async () => {
   const documents = new Readable({ read: () => undefined });
   const query = client.collection('a');
   jest.spyOn(query, 'stream').mockReturnValue(documents);

@@ -88,7 +88,7 @@ describe('a decoded document', () => {
 });
 
 describe('an encoded request', () => {
-  // Not toObject: jest loads protobufjs outside of the test's realm, so it would not recognise String and Number as options.
+  // `toObject` would not recognise String and Number as options, because Jest loads protobufjs outside the test's realm.
   const decode = (message: Buffer): unknown => google.lookupType('RunQueryRequest').decode(message).toJSON();
 
   test('is decoded by the descriptors to its query', () => {

@@ -47,7 +47,7 @@ async function stored(): Promise<Record<string, unknown>> {
 const asStored = (value: number): number | bigint => (Number.isSafeInteger(value) ? BigInt(value) : value);
 
 const id = fc.string({ unit: anyCharacter, minLength: 1, maxLength: 300 }).filter(
-  // These ids are invalid for a product.
+  // Excludes ids that are invalid for a product.
   (text) => text.trim() === text && !text.includes('/') && !/^\.\.?$|^__.*__$/.test(text) && text.isWellFormed(),
 );
 const value = fc.oneof(

@@ -191,7 +191,7 @@ test('ends when its signal aborts, even while nothing arrives, and cancels its c
 test('cancels its call when the consumer stops', async () => {
   const { promise: outcome, resolve } = Promise.withResolvers<string>();
   const stop = firestore.observe((call) => resolve(call.outcome));
-  // The delay keeps the call from ending by itself.
+  // Without the delay, the call could end before it is cancelled.
   firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action: { kind: 'delay', ms: 200 } });
   const batches = streamQuery(open(), selection, () => null);
   await batches.next();

@@ -70,7 +70,7 @@ test('the writer ends once the bytes are written, before the body has arrived', 
   expect([socket.destroyed, response.writableEnded]).toEqual([false, false]);
 });
 
-test('a response without a body is sent as soon', async () => {
+test('a response without a body is also sent before the request body has arrived', async () => {
   const writer = await open();
   response.statusCode = 204;
   expect(await writer.end()).toBe(true);

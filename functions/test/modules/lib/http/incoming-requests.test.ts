@@ -47,7 +47,7 @@ describe('each request of a process that serves functions', () => {
     expect(request?.headers['content-type']).toBeUndefined();
   });
 
-  test('has the path / in an instance alone, so that the framework routes and decodes any address', async () => {
+  test('has the path / only in an instance, so that the framework routes and decodes any address', async () => {
     expect((await receive('/data/orders?field=status'))?.url).toBe('/data/orders?field=status');
     received = [];
     process.env['K_SERVICE'] = 'getteams';

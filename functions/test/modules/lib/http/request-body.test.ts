@@ -5,8 +5,6 @@ import { ValidationError } from '../../../../src/lib/errors';
 import { ClientGoneError, onIdle, readBody, type RequestWithRawBody } from '../../../../src/lib/http/request-body';
 import { createJsonParser, type BodyParser } from '../../../../src/lib/json/body-parser';
 
-/** How the body of a request is read and parsed. */
-
 const MAX_BYTES = 200_000;
 const NEVER = new AbortController().signal;
 

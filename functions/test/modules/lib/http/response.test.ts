@@ -7,8 +7,6 @@ import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync, gzipSy
 import { MAX_BUFFERED_RESPONSE_BYTES, sendResponse, type OutgoingResponse } from '../../../../src/lib/http/response';
 import { createWorkContext } from '../../../../src/lib/work-context';
 
-/** The headers and the encoding of a response over HTTP, and when it is sent. */
-
 let server: Server;
 let respond: (response: ServerResponse) => Promise<unknown>;
 /** What {@link sendResponse} returned, or threw. */
@@ -54,7 +52,7 @@ async function* stream(...texts: string[]): AsyncGenerator<string> {
   }
 }
 
-/** Text that compresses a little. */
+/** Creates text that compresses only slightly. */
 const createText = (length: number) =>
   Array.from({ length: Math.ceil(length / 8) }, (_, i) => ((i * 2_654_435_761) % 1e8).toString().padStart(8, '0'))
     .join('')
@@ -107,7 +105,7 @@ describe('the encoding', () => {
   test.each<[string, (text: string) => Buffer]>([
     ['gzip', (text) => gzipSync(text, { level: 1 })],
     ['br', (text) => brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 2 } })],
-  ])('%s has a level that saves more time than it costs', async (encoding, compress) => {
+  ])('%s has level 1 of gzip or quality 2 of Brotli', async (encoding, compress) => {
     const text = createText(60 * KIB);
     const { bytes } = await fetchResponse({ status: 200, body: text }, encoding);
     expect(bytes.length).toBe(compress(text).length);
@@ -172,7 +170,7 @@ describe('a large response', () => {
 });
 
 describe('a response that is over', () => {
-  test('ends the reading when its client goes', async () => {
+  test('stops reading when its client disconnects', async () => {
     let reads = 0;
     respond = (response) => {
       const body = async function* () {

@@ -29,7 +29,7 @@ function parseBody(operation: PostOperationName, text: string): unknown {
   }
 }
 
-/** Writes a name with the escape of one of its characters. */
+/** Writes a name with one of its characters escaped. */
 const escapeAt = (name: string, index: number) =>
   `${name.slice(0, index)}\\u${name.charCodeAt(index).toString(16).padStart(4, '0')}${name.slice(index + 1)}`;
 
@@ -99,7 +99,7 @@ test('any JSON is parsed to its value, whatever was parsed before it', () =>
     { numRuns: 500 },
   ));
 
-test('a name that needs an escape becomes no name of a field', () => {
+test('a name that needs an escape is parsed as the empty name', () => {
   const text = String.raw`{"a\n":1,"a":2,"\"a":3,"a\\":4,"\ud800":5,"b":[{"\u0022":"\n"}]}`;
   expect(parseJson(text)).toEqual({ '': 5, a: 2, b: [{ '': '\n' }] });
 });

@@ -14,13 +14,13 @@ import {
   withLabels,
 } from '../../../support/validation';
 
-/** The fields of add price lists. submission-parser.test.ts tests the body as a whole. */
+/** Tests the fields of add price lists. submission-parser.test.ts tests the complete body. */
 
 const { body } = operations.addPriceLists;
 
 const pathsOf = (info: object) => findInvalidPaths(() => parseSubmission({ ...body, info: { ...body.info, ...info } }));
 
-/** Returns the error paths of one product. Its id is written as JSON, so that it may be `__proto__`. */
+/** Returns the error paths of one product. Its id is written as JSON, so that it can be `__proto__`. */
 const pathsOfProduct = (id: string) => {
   const products = `{${JSON.stringify(id)}:{"price_list_price":1,"expected_forward_cost_price":1}}`;
   const text = `{"info":${JSON.stringify(body.info)},"products":${products}}`;
@@ -32,7 +32,7 @@ describe('info', () => {
     expect(findInvalidPaths(() => parseSubmission({ ...body, info }))).toEqual(['info']);
   });
 
-  /** The other fields are texts. */
+  /** All fields except these two are texts. */
   const { currency_iso: _, date: __, ...texts } = infoSchema.shape;
 
   describe.each(Object.entries(texts))('%s', (field, schema) => {
@@ -90,7 +90,7 @@ describe('a product identifier', () => {
     fc.string({ unit, maxLength: 4 }).map((middle) => `__${middle}__`),
   );
 
-  /** A second implementation of the contract's rule and Firestore's limits, by code points. */
+  /** Returns whether the contract's rule and Firestore's limits allow an id, computed by code points. */
   function allowed(id: string): boolean {
     const points = Array.from(id, (point) => point.codePointAt(0) ?? 0);
     const space = (point: number | undefined) => point !== undefined && /^\s$/.test(String.fromCodePoint(point));

@@ -10,8 +10,6 @@ import {
   withLabels,
 } from '../../../support/validation';
 
-/** The fields of the two range reads. */
-
 /** Dates that do not exist, and dates in another form. */
 const notDays = [
   '2024-02-30',
@@ -48,7 +46,7 @@ describe.each([
     expect(pathsOf({ start_date: 'x', status: 'x' })).toEqual(['start_date', 'status']);
   });
 
-  test.each([null, [], 'text', 1])('rejects the body %j as a whole', (whole) => {
+  test.each([null, [], 'text', 1])('rejects the body %j with one error at its path', (whole) => {
     expect(findInvalidPaths(() => validate(schema, whole))).toEqual(['body']);
   });
 
