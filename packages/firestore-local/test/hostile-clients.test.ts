@@ -108,7 +108,7 @@ test('the server survives connections that end with unfinished messages', async 
   }
 });
 
-test('the server allows at most 100 concurrent calls on a connection', async () => {
+test('the server announces a limit of 100 concurrent calls on a connection', async () => {
   const session = connectHttp2(`http://${address}`);
   await once(session, 'remoteSettings');
   expect(session.remoteSettings.maxConcurrentStreams).toBe(100);

@@ -195,7 +195,7 @@ describe('the stand-alone server', () => {
     const start = async (options: FirestoreOptions): Promise<string> =>
       (await rejection(startFirestore(options))).message;
     expect(await start({ dataDir: '' })).toContain('the data folder has an empty name');
-    expect(await start({ host: 'nowhere.invalid' })).toContain('nothing can listen at nowhere.invalid');
+    expect(await start({ host: 'nowhere.invalid' })).toContain('cannot listen at nowhere.invalid');
   });
 
   it.each([

@@ -67,7 +67,7 @@ export class Indexes {
    * Checks that indexes serve a query. Each must end with the whole order of the query, with the same directions. Several are
    * merged to cover the equalities. https://firebase.google.com/docs/firestore/query-data/index-overview
    *
-   * @throws RpcError FAILED_PRECONDITION that names the index to declare
+   * @throws RpcError FAILED_PRECONDITION with a message that names the index to declare
    */
   assertIndexed(group: string | undefined, scope: Scope, filter: Filter | undefined, orders: readonly Order[]): void {
     // A query over all collections reads the documents by name and needs no other index.

@@ -181,7 +181,7 @@ function* sortBatches(query: PreparedQuery, batches: Iterable<readonly StoredDoc
   let found: StoredDoc[] = [];
   for (const docs of batches) {
     for (const doc of docs) if (query.matches(doc)) found.push(doc);
-    // With a limit, sorting from time to time costs less than sorting all documents.
+    // With a limit, several small sorts cost less than one sort of all documents.
     if (found.length > 2 * kept + SORT_BUFFER) found = sortDocs(found, query.orders).slice(0, kept);
   }
   yield sortDocs(found, query.orders);

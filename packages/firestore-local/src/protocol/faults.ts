@@ -10,7 +10,7 @@ export interface Call<K extends Rpc = Rpc> {
   readonly request: Requests[K];
 }
 
-/** A call that has ended. `DROPPED` and `HUNG` come from faults: the client got no response. */
+/** A call that has ended. `DROPPED` and `HUNG` come from faults: the client got no status. */
 export interface EndedCall extends Call {
   readonly outcome: Code | 'DROPPED' | 'HUNG';
 }
@@ -51,7 +51,7 @@ export interface InjectedFault {
   remove(): void;
 }
 
-/** Thrown to end a call without a response. */
+/** Thrown to end a call without a status. */
 export class NoResponse extends Error {
   constructor(readonly kind: 'DROPPED' | 'HUNG') {
     super(kind);

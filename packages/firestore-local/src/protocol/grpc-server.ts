@@ -29,7 +29,7 @@ const SESSION_OPTIONS = {
 const ignore = (): void => undefined;
 
 /**
- * Starts a server on Node's HTTP/2. That of @grpc/grpc-js 1.14 throws outside of any handler if a client resets a stream
+ * Starts a server on Node's HTTP/2. The server of @grpc/grpc-js 1.14 throws outside of any handler if a client resets a stream
  * right after headers that the server rejects. It also knows no status but RESOURCE_EXHAUSTED for a long message.
  */
 export async function startGrpcServer(host: string, port: number, handle: CallHandler): Promise<GrpcServer> {
@@ -75,7 +75,7 @@ async function bind(listener: Server, host: string, port: number): Promise<void>
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const taken = `port ${port} is taken: another program listens there. Stop it, or choose another port.`;
-    throw new Error(code === 'EADDRINUSE' ? taken : `nothing can listen at ${host}: ${message}`, { cause: error });
+    throw new Error(code === 'EADDRINUSE' ? taken : `cannot listen at ${host}: ${message}`, { cause: error });
   }
 }
 

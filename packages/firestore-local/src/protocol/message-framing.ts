@@ -22,7 +22,7 @@ export function frameMessage(message: Buffer): Buffer {
   return framed;
 }
 
-/** Bounds the memory of unfinished messages. Above the bound, it evicts the message that has received no bytes for longest. */
+/** Bounds the memory of unfinished messages. Above the bound, it evicts those that have received no bytes for longest. */
 export class MessageMemory {
   /** The bytes that each reader holds, in the order in which bytes last arrived. */
   private readonly held = new Map<MessageReader, number>();

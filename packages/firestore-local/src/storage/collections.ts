@@ -53,7 +53,7 @@ function replaceDocs(
 
 /**
  * The documents of one collection, and its recent changes. A snapshot is a sorted array that is never changed, so a query sees
- * one moment while commits continue. The next snapshot applies all changes since then to a new array.
+ * one moment while commits continue. The next snapshot puts all later changes into a new array.
  */
 export class Collection {
   private readonly docs = new Map<string, StoredDoc>();

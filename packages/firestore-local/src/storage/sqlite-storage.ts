@@ -39,7 +39,7 @@ export class SqliteStorage {
   /** The collections that the current transaction has added. */
   private readonly added: string[] = [];
   private readonly statements;
-  /** Whether the disk is full, as far as the last commits show. */
+  /** Whether the disk was full at the last commit. */
   private isFull = false;
 
   private constructor(

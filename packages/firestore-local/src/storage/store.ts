@@ -35,7 +35,7 @@ export class Store {
   private retainedBytes = 0;
   /** The last time that was assigned to a commit or returned as a read time. */
   private lastTime: number;
-  /** The earliest time that can be read. */
+  /** The earliest time whose versions the store still has. */
   private firstReadTime: number;
 
   constructor(
@@ -142,7 +142,7 @@ export class Store {
     this.storage?.close();
   }
 
-  /** Forgets the versions that were replaced before {@link RETENTION_MICROS}, or that take too much memory. */
+  /** Forgets the versions that were replaced more than {@link RETENTION_MICROS} ago, or that take too much memory. */
   private dropExpired(): void {
     for (const commit of this.retained) {
       if (commit.time > this.lastTime - RETENTION_MICROS && this.retainedBytes <= RETENTION_BYTES) return;

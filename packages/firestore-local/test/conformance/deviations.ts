@@ -33,7 +33,7 @@ const FAILED_PRECONDITION = 9;
 
 const megabytes = (length: number): Call => commit(...times(length, (i) => update(`a/${i}`, { f: long(1_000_000) })));
 
-/** Every known difference. */
+/** The differences that the recording shows. */
 export const deviations: readonly Deviation[] = [
   {
     title: 'a commit of 6 MB',

@@ -85,7 +85,7 @@ const toTimestamp = (time: Json): { seconds: string; nanos: number } => ({
   ...(time as JsonObject),
 });
 
-/** Keys of responses that say how a server works, not what it found. */
+/** Keys of responses whose values can differ between servers that behave equally. */
 const IGNORED = new Set(['readTime', 'skippedResults', 'done', 'commitTime', 'message']);
 
 /** Replaces what differs from run to run: the database's name, transactions, and times, which it numbers in their order. */
