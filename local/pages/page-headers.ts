@@ -10,7 +10,7 @@ export const PAGE_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 };
 
-/** A content security policy with the given directives beside those that every page has. */
+/** Returns a content security policy with the given directives and those that every page has. */
 export function formatPolicy(directives: Readonly<Record<string, string>>): string {
   const policy = {
     'style-src': "'self'",
@@ -28,8 +28,8 @@ export function formatPolicy(directives: Readonly<Record<string, string>>): stri
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
 
 /**
- * Refuses a request for a host name that is not this machine's own. Otherwise any web page whose host name a DNS entry points to
- * this machine could read every response.
+ * Refuses a request for a host name that is not this machine's own. Otherwise a web page could read every response if a DNS entry points
+ * its host name to this machine.
  *
  * @returns whether it has responded, with 403
  */

@@ -1,6 +1,6 @@
 /**
- * Shows /openapi.json in Swagger UI, with this host as its server, the host's own key, and a link to its guide. The headers of most
- * responses are in one table at the top, because Swagger UI repeats them below each response.
+ * Shows /openapi.json in Swagger UI, with this host as its server, the host's own key, and a link to its guide. The headers that most
+ * responses share are in one table at the top, because Swagger UI repeats them below each response.
  */
 
 const { SwaggerUIBundle, document, location, matchMedia } = globalThis;
@@ -34,7 +34,7 @@ function resolve(response) {
 const content = document.getElementById('content');
 const { apiKey } = content.dataset;
 
-/** Swagger UI is dark in an element of this class. */
+/** Swagger UI is dark in an element of the class `dark-mode`. */
 const prefersDark = matchMedia('(prefers-color-scheme: dark)');
 const applyColorScheme = () => document.documentElement.classList.toggle('dark-mode', prefersDark.matches);
 prefersDark.addEventListener('change', applyColorScheme);

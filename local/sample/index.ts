@@ -5,10 +5,10 @@ import { createSampleRecords } from './records';
 
 export { createSampleRecords };
 
-/** The seed of all sample data. Another seed creates another, equally plausible company. */
+/** The seed of the sample data. Another seed creates other orders and supply orders. */
 export const SAMPLE_SEED = 20_261_101;
 
-/** The price list to post. */
+/** The path of the price list that the sample call of add price lists posts. */
 export const EXAMPLE_PRICE_LIST = 'docs/examples/price-list.json';
 
 interface Description {

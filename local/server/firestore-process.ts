@@ -11,7 +11,7 @@ async function start({ sampleProject, ...options }: FirestoreCommand): Promise<F
   return { address: firestore.address, seeded };
 }
 
-/** Closes what has started. This process holds nothing that could keep it from ending. */
+/** Closes Firestore if it has started, and ends this process. */
 async function stop(): Promise<void> {
   await firestore?.close().catch(console.error);
   process.exit();

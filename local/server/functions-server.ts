@@ -81,7 +81,7 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
 }
 
 /**
- * Normalises the path of a request target by RFC 3986, section 6.2.2. The service's own code has made a path of every target
+ * Normalises the path of a request target by RFC 3986, section 6.2.2. The service's own code has turned every target into a path
  * (functions/src/lib/http/incoming-requests.ts).
  */
 function parseTarget(target: string): { path: string; query: string } {

@@ -18,7 +18,7 @@ export type FirestoreReport = { address: string; seeded: number } | { error: str
 export interface RunningFirestore {
   address: string;
   isEmbedded: boolean;
-  /** The number of sample records that were added. Undefined if nobody checked whether it was empty. */
+  /** The number of sample records that were added. Undefined if it was not checked whether the database was empty. */
   seeded: number | undefined;
   close(): Promise<void>;
 }
@@ -32,7 +32,7 @@ export function openFirestore({ firestore, sampleData }: LocalConfig): Promise<R
   return startFirestoreProcess(firestore, sampleData ? PROJECT : undefined);
 }
 
-/** The Firestore of a parent process, which has added the sample data and closes it. */
+/** Returns the Firestore of a parent process, which has added the sample data and closes it. */
 export const getEmbeddedFirestore = (address: string): RunningFirestore => ({
   address,
   isEmbedded: true,
@@ -40,7 +40,7 @@ export const getEmbeddedFirestore = (address: string): RunningFirestore => ({
   close: () => Promise.resolve(),
 });
 
-/** Connects to a Firestore that runs already. Without this check, the SDK would retry silently for a minute. */
+/** Checks that a Firestore which runs already accepts connections. Without this check, the SDK would retry silently for a minute. */
 async function connectFirestore(address: string): Promise<RunningFirestore> {
   const [, host = '', port = '0'] = /^\[?(.+?)\]?:(\d+)$/.exec(address) ?? [];
   try {

@@ -24,7 +24,7 @@ const SOURCES = 'functions/src/index.ts';
 /** Time for open requests to finish after Ctrl-C. */
 const GRACE_MS = 10_000;
 
-/** After this time, a stop waits for open requests, and the terminal says so. */
+/** If a stop takes longer than this, the terminal says that it waits for open requests. */
 const HINT_AFTER_MS = 500;
 
 async function main(): Promise<void> {

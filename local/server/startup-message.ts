@@ -49,7 +49,7 @@ function curl(address: string, key: string, body: string | undefined): string {
   return ['curl', '-w', quoted('\\n'), '-H', quoted(`x-api-key: ${key}`), ...json, address].join(' ');
 }
 
-/** Text as one word of a shell's command line. */
+/** Quotes a text as one word of a shell's command line. */
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 const dim = (text: string) => styleText('dim', text);

@@ -48,7 +48,7 @@ test('four jobs have rights', () => {
   expect(found).toEqual(['audit.yml audit', 'deploy.yml deploy', 'release.yml attest', 'release.yml publish']);
 });
 
-/** Installs production packages, or the locked packages of a folder, and runs no script of theirs. */
+/** Matches a command that installs production packages, or the locked packages of a folder, without running their scripts. */
 const INSTALL = /^npm ci (--omit=dev|--prefix (\.github\/tools|functions\/dist)) --ignore-scripts$/;
 
 // The build of a release has no rights, but decides what is signed.

@@ -109,7 +109,7 @@ describe.each(operationNames)('%s returns', (name) => {
       expect(logged()).toMatchObject([{ request_id: 'client-1.a_B' }]);
     });
 
-    test.each(withLabels(['', 'two words', 'a'.repeat(129)]))('is not %s', async (_, id) => {
+    test.each(withLabels(['', 'two words', 'a'.repeat(129)]))('is generated if the client sends %s', async (_, id) => {
       const { headers } = await expectRejected({ headers: { 'x-api-key': 'wrong', 'x-request-id': id } });
       expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
     });

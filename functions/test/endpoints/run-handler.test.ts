@@ -4,7 +4,7 @@ import { logEvent } from '../../src/lib/logging/event';
 import { operationNames, operations } from '../support/operations';
 import { useTestService } from '../support/service';
 
-/** The Functions Framework calls a handler in a `node:domain`. Its last step, the log line, shows that the handler left it. */
+/** The Functions Framework calls a handler in a `node:domain`. The handler's log line, its last step, shows that it left the domain. */
 
 jest.mock('../../src/lib/logging/event', () => {
   const actual = jest.requireActual<{ logEvent: typeof logEvent }>('../../src/lib/logging/event');

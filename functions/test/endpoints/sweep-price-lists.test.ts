@@ -87,7 +87,7 @@ test('the log line of a resume has the trace of the request that began the attem
   expect(service.log[0]).toMatchObject({ event: 'price_list_resumed', trace_id });
 });
 
-test('a sweep that the instance stops fails the attempt that it resumes', async () => {
+test('a sweep that the instance stops returns its key to the state before the resume', async () => {
   await failAttempt('a', CRASHED);
   const stop = new AbortController();
   jest.replaceProperty(shutdown, 'abortWrites', stop);

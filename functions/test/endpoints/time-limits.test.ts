@@ -12,7 +12,7 @@ const service = useTestService({ getTeams, addPriceLists });
 beforeEach(() => service.reset());
 afterEach(() => jest.restoreAllMocks());
 
-/** Shortens the timeout of a function, so that it may work for a second. */
+/** Shortens the timeout of a function, so that it works for at most a second. */
 function replaceTimeout({ operation: { runtimeOptions } }: typeof getTeams, writes: boolean): void {
   const { timeoutSeconds } = runtimeOptions;
   const reservedSeconds = timeoutSeconds - getTimeLimitMs(runtimeOptions, writes) / 1_000;

@@ -14,10 +14,10 @@ const API_KEY = 'fuzz-key';
 const INFO = '"info":{"market_id":"none","boq_list_id":"list","currency_iso":"usd","date":"06/2026","name":"n"}';
 const PRICES = '"price_list_price":1.5,"expected_forward_cost_price":2.5';
 
-/** A text that is different for each n, with the given number of characters. */
+/** Returns a text of the given length that is different for each n. */
 const pad = (n: number, length: number): string => n.toString(36).padEnd(length, '.');
 
-/** 50 kB of members. All their names are different, in 256 products. */
+/** Returns 50 kB of members. No name repeats within 256 products. */
 const createMembers = (n: number): string =>
   `{${Array.from({ length: 4_167 }, (_, i) => `"${n % 256}k${i}":0`).join()}}`;
 

@@ -10,7 +10,7 @@ export interface HostileRequest {
   pieces: Buffer[];
   /** Milliseconds between pieces. */
   paceMs: number;
-  /** Whether the client then waits for the response, closes its side, or destroys the connection. */
+  /** What the client does after the last piece: it waits for the response, closes its side, or destroys the connection. */
   end: 'wait' | 'half-close' | 'destroy';
 }
 
@@ -33,7 +33,7 @@ interface Draft {
 
 type Mutation = (draft: Draft, random: Random) => void;
 
-/** Applies one to three mutations to a valid request. Some requests are then damaged byte by byte. */
+/** Creates a valid request with one to three mutations. The bytes of some are then damaged. */
 export function hostileRequest(random: Random): HostileRequest {
   const operation = random.pick(FUZZED_OPERATIONS);
   const draft = goodRequest(operation);

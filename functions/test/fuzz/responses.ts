@@ -17,7 +17,7 @@ const BARE = new Set([
   431, // a head of more than 16 KiB
 ]);
 
-/** Every status that the service may return. */
+/** Every status that the service may return to these requests. */
 const STATUSES = new Set([200, 204, 400, 401, 403, 405, 408, 409, 413]);
 
 /** Checks that the received bytes are successive responses, each of them JSON or one of {@link BARE}. */
@@ -38,8 +38,8 @@ export function checkResponses(bytes: Buffer, toHead: boolean): ConnectionResult
     rest = rest.subarray(end + 4);
     if (status === 100) continue;
     const bodyless = toHead || status === 204;
-    // Only Node's own empty responses are chunked here. The service chunks longer responses, which no
-    // test requests.
+    // Only Node's own empty responses are chunked here. The service chunks only longer responses than
+    // these requests get.
     const chunked = headers.get('transfer-encoding') === 'chunked' && rest.subarray(0, 5).toString() === '0\r\n\r\n';
     const body = rest.subarray(0, bodyless || chunked ? 0 : Number(headers.get('content-length') ?? 0));
     rest = rest.subarray(chunked ? 5 : body.length);

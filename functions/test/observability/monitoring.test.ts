@@ -239,7 +239,7 @@ beforeEach(async () => {
 const submission = createPriceListBody(3, { boq_list_id: 'boq-1', currency_iso: 'EGP' });
 const keyRecord = () => service.db.doc(`price_list_idempotency/${keyDocumentId('boq-1')}`);
 
-/** Runs a call, and returns the lines that the service logs meanwhile. */
+/** Runs a call, and returns the lines that the service logs during it. */
 async function logOf(call: () => Promise<unknown>): Promise<LogLine[]> {
   service.log.length = 0;
   await call();
@@ -257,7 +257,7 @@ async function sweepCrashedKey(update: object): Promise<LogLine[]> {
   return sweep();
 }
 
-/** Adds the entry of Cloud Run's request log. @param textPayload a text that Cloud Run adds if it rejects the request itself */
+/** Returns the entry of Cloud Run's request log. @param textPayload a text that Cloud Run adds if it rejects the request itself */
 const toRequestEntries = (service: string, status: number, textPayload?: string, minute = 0): LogEntry[] => [
   {
     ...toEntry(service, {}, minute),

@@ -16,7 +16,7 @@ const replaceSizes = (sizes: CommitSizes): Plugin => ({
   },
 });
 
-/** Bundles a program in the same way as the deployed service, so that it starts fast. */
+/** Bundles a program without its packages, so that it starts fast. */
 export async function bundleProgram(entryPoint: string, outfile: string, sizes: CommitSizes = {}): Promise<void> {
   await build({
     entryPoints: [entryPoint],

@@ -17,7 +17,7 @@ const database = useTestDatabase();
 beforeAll(useTestBatches);
 beforeEach(() => database.reset());
 
-/** Sends the price list of a key. @returns the id of the attempt in the response, and whether the response is stored */
+/** Sends the price list of a key. @returns the id of the attempt in the response, and whether it is a replay */
 async function send(key: string, market_id = 'market-1'): Promise<{ id: string; replayed: boolean }> {
   const { db, context } = database.open();
   const body = createPriceListBody(TEST_BATCH + 1, { boq_list_id: key, market_id });
@@ -66,7 +66,7 @@ async function importDocuments(documents: Backup): Promise<void> {
 const order = () => database.client.doc('orders/order-1');
 const readOrder = async () => (await order().get()).get('status') as unknown;
 
-/** Takes a backup with keys in every state. The live database goes on for an hour, and is damaged. @returns also the later attempts, by key */
+/** Takes a backup with keys in every state. Then an hour of requests passes, and documents are lost. @returns also the later attempts, by key */
 async function goOnAfterBackup(): Promise<{ backup: Backup; later: Map<string, string> }> {
   const { client, clock } = database;
   await writeMarket(client);
@@ -101,10 +101,10 @@ async function goOnAfterBackup(): Promise<{ backup: Backup; later: Map<string, s
   return { backup, later };
 }
 
-/** What `list` shows of the backup: the keys whose lists became ready after it, or were used again. */
+/** What `list` shows of the backup: the keys that were completed or used again after it. */
 const IN_PROGRESS = { crashed: 'processing', reused: 'processing', 'in progress': 'processing' };
 const RETURNED = { ...IN_PROGRESS, failed: 'failed', unavailable: 'failed' };
-/** What waits for the sweep since the backup. */
+/** What the audit reports of keys that have waited for the sweep since the backup. */
 const OVERDUE = ['lease crashed', 'lease in progress', 'lease reused', 'sweep_due_at unavailable'];
 const RESUMED = { unavailable: 'resumed', crashed: 'resumed', 'in progress': 'resumed' };
 /** The request record and both lists of the later attempts on `released` and `reused`. */
@@ -132,7 +132,7 @@ test('an import returns older keys to the backup, and keeps what was accepted la
 
 test('a restored database has only the backup, and what was accepted later creates new lists', async () => {
   const { backup, later } = await goOnAfterBackup();
-  // The connection of a process has one database, so the test empties it. endpoints/database-id.test.ts has another.
+  // The connection of a process has one database, so the test empties it. endpoints/database-id.test.ts tests another database.
   database.firestore.clear();
   await importDocuments(backup);
   expect([await audit(), await list(), await readOrder()]).toEqual([OVERDUE, RETURNED, 'before']);

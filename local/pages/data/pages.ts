@@ -16,7 +16,6 @@ const MAX_COLUMNS = 8;
 /** Cuts a SHA-256 in hex, but not an id that Firestore generates. */
 const MAX_ID_TEXT = 24;
 
-/** @param newest the newest requests */
 export function renderOverview(
   sizes: readonly CollectionSize[],
   newest: readonly RequestRow[],
@@ -201,7 +200,7 @@ function renderStatus(path: string, value: unknown): Content {
   return html`<a class="status" data-status="${value}" href="${url}">${value}</a>`;
 }
 
-/** Selects the fields that most of the documents have, the status first. */
+/** Selects the most frequent fields of the documents, the status first. */
 function selectColumns(documents: readonly DocumentSnapshot[]): string[] {
   const counts = new Map<string, number>();
   for (const document of documents)

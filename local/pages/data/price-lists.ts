@@ -14,7 +14,7 @@ export interface RequestRow {
   status: unknown;
 }
 
-/** Finds the requests of the keys that an id matches, which may be any id that `npx price-lists show` takes. */
+/** Finds the requests of the keys that an id matches. It can be any id that `npx price-lists show` takes. */
 export async function findRequests(
   firestore: Firestore,
   id: string,
@@ -58,7 +58,7 @@ export async function findDocuments(
   return (await getAll(firestore, references)).filter(({ exists }) => exists).map(({ ref }) => ref);
 }
 
-/** The client refuses a call without documents. */
+/** Reads documents. The client refuses a call without documents. */
 const getAll = (firestore: Firestore, references: readonly DocumentReference[]): Promise<DocumentSnapshot[]> =>
   references.length === 0 ? Promise.resolve([]) : firestore.getAll(...references);
 

@@ -15,7 +15,7 @@ export function toDataUrl(path: string, { filter, sort, from }: CollectionView =
   return query.size === 0 ? address : `${address}?${query.toString()}`;
 }
 
-/** Returns the address of the page of what an id leads to. */
+/** Returns the address of the page that shows what an id leads to. */
 export const toFindUrl = (id: string): string => `${DATA_ROOT}?${new URLSearchParams({ find: id }).toString()}`;
 
 /** @returns a path of Firestore without slashes at its ends, which is empty for the overview, and what to show of it */

@@ -15,7 +15,7 @@ const MAX_TIME_MS = 8_640_000_000_000_000;
 const isTime = (field: string, value: unknown): value is number =>
   field.endsWith('_at') && Number.isSafeInteger(value) && Number(value) > MIN_TIME_MS && Number(value) <= MAX_TIME_MS;
 
-/** Returns the page of the document that a field such as `author_id` names, if its collection exists. */
+/** Returns the address of the page that a field such as `team_id` leads to, if there is one. */
 export type FindLink = (field: string, value: string) => string | undefined;
 
 export const createFindLink =
@@ -38,7 +38,7 @@ export function formatCell(field: string, value: unknown, findLink: FindLink): C
   return url === undefined ? text : html`<a href="${url}">${text}</a>`;
 }
 
-/** Formats the fields of a document. Times are shown as such, and bytes and long values are cut. */
+/** Formats the fields of a document. Times are shown as dates, and bytes and long values are cut. */
 export const formatFields = (fields: object): Html =>
   html`<pre class="code" tabindex="0">${inspect(withDates('', fields), { depth: null, maxStringLength: 4_000 })}</pre>`;
 

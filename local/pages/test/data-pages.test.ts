@@ -162,7 +162,7 @@ test('fields with any name are shown, and sorted by', async () => {
   expect((await get('/data')).text).not.toContain('native code');
 });
 
-test('a number that is no moment is shown as it is', async () => {
+test('a number that is not a time is shown unchanged', async () => {
   const last = 8_640_000_000_000_000;
   await db.doc('odd/times').set({ last_at: last, past_at: last + 1, never_at: NaN, far_at: 1e300 });
   for (const path of ['/data/odd', '/data/odd/times']) {
@@ -178,7 +178,7 @@ test.each([
   ['/data?find=a%2Fb', 404],
   ['/data/%E0%A4', 500],
   ['/data/teams?from=a/b', 500],
-])('%s: %d, as a page', async (path, status) => {
+])('%s gets the status %d and a page', async (path, status) => {
   const response = await get(path);
   expect(response.status).toBe(status);
   expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');

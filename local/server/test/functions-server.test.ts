@@ -53,7 +53,7 @@ test('every export of the bundle is served in its own region', async () => {
 });
 
 test.each(['/', '/demo/us-central1/echoes', '/demo/us-central1'])(
-  'at %s is nothing, and the response says where something is',
+  'at %s there is no function, and the response lists the address of each',
   async (path) => {
     const { origin, addresses } = await host();
     const { status, headers, text } = await call(origin + path);
@@ -63,7 +63,7 @@ test.each(['/', '/demo/us-central1/echoes', '/demo/us-central1'])(
   },
 );
 
-test('at an unknown address a browser gets a page that leads on', async () => {
+test('at an unknown address a browser gets a page with links', async () => {
   const { origin } = await host();
   const { status, headers, text } = await call(`${origin}/nowhere`, {
     headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
@@ -82,7 +82,7 @@ describe('a request target', () => {
     let response = '';
     for await (const bytes of socket.setEncoding('utf8')) response += String(bytes);
     const [head = '', body = ''] = response.split('\r\n\r\n');
-    // Without the lines of a stack.
+    // Removes the lines of a stack.
     return `${head.slice(9, 12)} ${body.replace(/<br> .*/, '')}`;
   }
 
@@ -110,7 +110,7 @@ describe('a request target', () => {
   );
 
   test.each(['*', '//', '/demo//us-central1/echo', '/%', '/docs/%2e%2e%2fpackage.json'])(
-    '%s is no address of a function',
+    '%s is not the address of a function',
     async (target) => {
       const { origin } = await host();
       expect(await send(new URL(origin).port, target)).toMatch(/^404 /);

@@ -1,6 +1,6 @@
 import { readConfig, StartupError } from '../local-config';
 
-test('without any variable, everything is as documented', () => {
+test('without any variable, every setting has its documented default', () => {
   expect(readConfig({})).toEqual({
     functionsPort: 5001,
     firestore: { port: 8080, dataDir: '.local-data' },
@@ -10,7 +10,7 @@ test('without any variable, everything is as documented', () => {
   });
 });
 
-test('an empty key and empty origins mean none; every other empty variable is as if it were not set', () => {
+test('an empty key and empty origins mean none; every other empty variable counts as unset', () => {
   const names = ['FUNCTIONS_PORT', 'FIRESTORE_PORT', 'FIRESTORE_EMULATOR_HOST', 'DATA_DIR', 'SAMPLE_DATA'];
   const empty = Object.fromEntries([...names, 'API_KEY', 'CORS_ALLOWED_ORIGINS'].map((name) => [name, '']));
   expect(readConfig(empty)).toEqual({ ...readConfig({}), apiKey: '', corsAllowedOrigins: '' });
