@@ -43,7 +43,7 @@ import {
 } from './calls';
 import type { JsonObject } from './protocol';
 
-/* The calls that the embedded Firestore answers exactly as Google's emulator does. Most cases are rows of a table. */
+/* The calls that the embedded Firestore answers as Google's emulator does. Most cases are rows of a table. */
 
 /** Calls to one database. */
 export interface Case {
