@@ -131,7 +131,7 @@ describe('on a phone', () => {
   });
 });
 
-/** The address of a page of `npm start`. */
+/** Returns the address of a page of `npm start`. */
 const getUrl = (path: string) => new URL(path, service.address('getTeams')).href;
 
 const isElsewhere = (url: string) => !url.startsWith(getUrl('/')) && !url.startsWith('data:');

@@ -25,7 +25,7 @@ const FONTS = `<?xml version="1.0"?>
 </fontconfig>
 `;
 
-/** No sandbox, since containers seldom let root have one. */
+/** There is no sandbox, because containers seldom allow root to have one. */
 const FLAGS = [
   '--no-sandbox',
   '--no-zygote',

@@ -25,7 +25,7 @@ let other: string;
 /** Errors in the page and on its console. */
 const problems: string[] = [];
 
-/** The requests that wait for a response instead of the service's, by team. */
+/** The responses that the test has not sent yet, by team. */
 const waiting = new Map<string, ServerResponse>();
 let answer: RequestListener;
 
@@ -34,7 +34,7 @@ const sendJson = (response: ServerResponse, body: object, status = 200) =>
     .writeHead(status, { 'Content-Type': 'application/json', 'X-Request-Id': 'request-7' })
     .end(JSON.stringify(body));
 
-/** Stands for the service: teams and markets at once, everything else by `answer`. */
+/** Responds instead of the service: to teams and markets at once, to everything else by `answer`. */
 function respond(request: IncomingMessage, response: ServerResponse): void {
   if (request.headers['x-api-key'] !== KEY) sendJson(response, { error: 'Unauthorized' }, 401);
   else if (request.url === '/getTeams')
@@ -91,7 +91,7 @@ async function waitFor<T>(find: () => T | undefined): Promise<T> {
   }
 }
 
-/** A response is closed before its end if the client aborts the request. */
+/** Waits until the client has aborted a request, which closes its response. */
 const waitUntilClosed = (response: ServerResponse) => waitFor(() => response.closed || undefined);
 
 const waitForText = (selector: string, pattern: RegExp) =>

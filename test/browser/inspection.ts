@@ -11,7 +11,7 @@ export async function readTexts(page: Page, selector: string): Promise<string[]>
 
 const AXE = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
 
-/** Returns the serious and critical findings of axe-core: https://dequeuniversity.com/rules/axe. Swagger UI is not ours. */
+/** Returns the serious and critical findings of axe-core: https://dequeuniversity.com/rules/axe. Leaves out Swagger UI, a library. */
 export const findViolations = (page: Page): Promise<unknown> =>
   page.evaluate(`${AXE}
     axe.run({ exclude: ['.swagger-ui'] }).then(({ violations }) => violations
@@ -27,7 +27,7 @@ export async function expectAccessible(page: Page, scheme: 'light' | 'dark'): Pr
   expect(await findViolations(page)).toEqual([]);
 }
 
-/** Whether an element's background is light or dark. */
+/** Returns whether an element's background is light or dark. */
 async function readBrightness(page: Page, selector: string): Promise<'light' | 'dark'> {
   const style = `getComputedStyle(document.querySelector('${selector}'))`;
   const color = await page.evaluate(`${style}.backgroundColor`);

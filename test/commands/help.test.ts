@@ -7,7 +7,7 @@ import { runProgramSync } from '../support/programs';
 // Left out: the steps of npm itself, and programs of other packages.
 const { postinstall, prepare, format, test: suites, 'test:fast': fast, ...ours } = scripts;
 
-/** Runs the program of an npm script, without the build before it. */
+/** Runs the program of an npm script, without building first. */
 function run(name: keyof typeof ours, args: string) {
   const program = ours[name].replace('npm run --silent build && ', '');
   const env = { PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`, DATA_DIR: ':memory:' };

@@ -14,7 +14,7 @@ const SENTENCE = new RegExp(
   'm',
 );
 
-/** Makes every Node process report another version. */
+/** Returns variables that make every Node process report another version. */
 function pretendVersion(version: string) {
   const file = join(temporaryFolder(), 'version.cjs');
   writeFileSync(

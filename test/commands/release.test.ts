@@ -29,7 +29,7 @@ const DESCRIPTION = 'docs/openapi.json';
 const write = (folder: string, file: string, value: object) =>
   writeFileSync(join(folder, file), JSON.stringify(value, null, 2));
 
-/** Makes a checkout with one commit, whose description has a field more than this one. @param accepted the accepted breaks of that commit */
+/** Creates a checkout with one commit. Its description has one field more than docs/openapi.json. @param accepted the accepted breaks of that commit */
 function createCheckout(accepted: object = {}): string {
   const folder = temporaryFolder();
   for (const name of ['docs', 'scripts', 'functions']) mkdirSync(join(folder, name));

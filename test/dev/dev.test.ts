@@ -26,7 +26,7 @@ async function waitFor(condition: () => boolean | Promise<boolean>): Promise<voi
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-/** The address of an operation at the port of the newest start. */
+/** Returns the address of an operation at the port of the newest start. */
 const address = ({ output }: LocalServer, operation: string) => {
   const origin = [...output.stdout.matchAll(/Functions +(\S+)/g)].at(-1)?.[1] ?? '';
   return `${origin}/demo-price-lists/${REGION}/${operation}`;
@@ -39,7 +39,7 @@ describe('npm run dev', () => {
     local = await startLocalServer({}, NPM_RUN_DEV, folder);
   });
 
-  /** Saves a file until tsx notices, because tsx begins to watch a file only some time after the server is ready. */
+  /** Saves a file repeatedly until tsx notices, because tsx begins to watch it only some time after the server is ready. */
   const reload = async (path: string, before: string, after: string) => {
     const starts = readyTimes(local);
     const { length } = local.output.stdout;

@@ -46,7 +46,7 @@ describe('against the service', () => {
   let client: Client;
   beforeAll(() => (client = createClient(baseUrl, KEY)));
 
-  test('reads', async () => {
+  test('reads orders, supply orders, warehouses, markets and teams', async () => {
     const range = { team_id: 'team-east-africa', start_date: '2026-07-01', end_date: '2026-10-01' };
     const { orders, count } = await client.getOrdersByTeam({ ...range, status: 'DELIVERED' });
     expect(Object.keys(orders)).toHaveLength(count);
@@ -138,7 +138,7 @@ test.each([
 });
 
 describe('the package', () => {
-  /** A folder in which nothing but the client is installed. */
+  /** A folder in which only the client and its library are installed. */
   let folder: string;
 
   beforeAll(async () => {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** Sends chosen responses in place of the service. */
+/** Sends chosen responses instead of the service. */
 
 export interface Stub {
   url: string;

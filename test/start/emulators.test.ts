@@ -9,7 +9,7 @@ import { runProgramSync, startProgram } from '../support/programs';
 
 afterAll(cleanUp);
 
-test('a taken port is told in one sentence, before anything starts', async () => {
+test('the command reports a taken port in one sentence, before anything starts', async () => {
   const { port } = emulators.firestore;
   const server = createServer().listen(port, emulators.functions.host);
   // Another program may have it already.
@@ -22,7 +22,7 @@ test('a taken port is told in one sentence, before anything starts', async () =>
   expect(stderr).toBe(`Port ${port} is taken. Stop what listens there, or choose another with ${setting}.\n`);
 });
 
-test('SIGTERM ends what npx has started, and the suite gets the key as it is', async () => {
+test('SIGTERM ends what npx has started, and the suite gets the key unchanged', async () => {
   const folder = temporaryFolder();
   // As npx does, this passes no signal on to the program that it runs.
   writeFileSync(join(folder, 'npx'), '#!/bin/sh\necho group $$\nsh -c "sleep 100; true"; true\n', { mode: 0o755 });

@@ -34,7 +34,7 @@ interface Body {
 
 const count = (text: string) => (JSON.parse(text) as Body).count;
 
-/** Lists the fields of a response that are null in all of its records, which local/sample/records.ts then lacks. */
+/** Lists the fields of a response that are null in all of its records. local/sample/records.ts has no values for them. */
 function listEmptyFields(text: string): string[] {
   const records = Object.values(JSON.parse(text) as Body).find((value) => typeof value === 'object') ?? {};
   const hasValue = new Map<string, boolean>();
@@ -106,7 +106,7 @@ describe('with free ports and otherwise defaults', () => {
   });
 });
 
-test('the last line says so if the data folder was deleted meanwhile', async () => {
+test('the last line says that the data is gone if its folder was deleted', async () => {
   const dataDir = temporaryFolder();
   const local = await startLocalServer({ DATA_DIR: dataDir });
   rmSync(dataDir, { recursive: true });

@@ -51,7 +51,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** For `afterAll`: ends what is still running and removes the folders. */
+/** Ends what is still running and removes the folders. Call it in `afterAll`. */
 export async function cleanUp(): Promise<void> {
   for (const child of running) {
     const closed = once(child, 'close');

@@ -22,10 +22,10 @@ const NOT_INHERITED = [
 /** Variables that a machine may need for a secure connection, or to install packages. */
 const INHERITED = /^(NODE_EXTRA_CA_CERTS|npm_config_(registry|cache|userconfig|globalconfig))$/i;
 
-/** The folder of curl's settings, in place of the user's own. */
+/** The folder of curl's settings, instead of the user's own. */
 const CURL_HOME = join(__dirname, 'curl');
 
-/** The environment of a program: this machine's, with `variables` added. */
+/** Returns the environment of a program: what it inherits from this process, with `variables` added. */
 export function createProgramEnvironment(variables: Variables = {}): NodeJS.ProcessEnv {
   const isInherited = ([name]: [string, unknown]) =>
     INHERITED.test(name) || !NOT_INHERITED.some((pattern) => pattern.test(name));
