@@ -1,5 +1,5 @@
 /**
- * Who may import whom. `npm run check` holds it, type imports counted; docs/architecture.md explains the layers.
+ * Defines the allowed imports, type imports included. `npm run check` enforces them; docs/architecture.md explains the layers.
  *
  *     index.ts -> operations -> price-lists -> lib/repositories -> lib/firestore
  *                           \-> lib/http, lib/schemas ----------\-> lib/*.ts, lib/json, lib/logging
@@ -7,10 +7,10 @@
 
 const SRC = '^functions/src/';
 
-/** Files directly below lib/, lib/json and lib/logging: what every layer stands on. */
+/** Files directly below lib/, and those of lib/json and lib/logging, which every layer may import. */
 const GROUND = 'lib/([^/]+\\.ts$|json/|logging/)';
 
-/** Folder below functions/src -> the folders that it may import, besides itself and the ground. */
+/** The folders that a folder of functions/src may import, besides itself and the ground. */
 const LAYERS = {
   'lib/schemas': [],
   'lib/firestore': [],
@@ -29,7 +29,7 @@ const layers = Object.entries(LAYERS).map(([layer, allowed]) => ({
 
 const STORE = '^packages/firestore-local/src/';
 
-/** Room of the embedded Firestore -> the rooms that it may import, besides itself. */
+/** The rooms that a room of the embedded Firestore may import, besides itself. */
 const ROOMS = { engine: ['storage', 'protocol'], storage: ['protocol'], protocol: [] };
 
 const rooms = Object.entries(ROOMS).map(([room, allowed]) => ({
@@ -57,7 +57,7 @@ module.exports = {
     ...layers,
     {
       name: 'ground',
-      comment: 'lib/*.ts, lib/json and lib/logging never look up.',
+      comment: 'lib/*.ts, lib/json and lib/logging import no layer.',
       severity: 'error',
       from: { path: `${SRC}${GROUND}` },
       to: { path: SRC, pathNot: `${SRC}${GROUND}` },
@@ -108,7 +108,7 @@ module.exports = {
     {
       name: 'cli-audit-and-records',
       comment:
-        "The operator's command, the audit and functions/records use the workflow and the records, never an operation, HTTP, or what surrounds the service.",
+        "The operator's command, the audit and functions/records never import an operation, HTTP, or what surrounds the service.",
       severity: 'error',
       from: { path: '^functions/(audit|cli|records)/' },
       to: { path: '^(functions/src/([^/]+\\.ts$|lib/http/)|functions/test/|packages/|local/|bench/|scripts/|test/)' },
@@ -166,7 +166,7 @@ module.exports = {
   options: {
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
-    // As Node resolves: by the `exports` of a package.
+    // Resolves packages as Node does, by their `exports`.
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['node', 'require', 'default'] },
   },
 };

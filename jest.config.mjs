@@ -41,6 +41,6 @@ export default {
   workerIdleMemoryLimit: '1GB',
   // On a busy machine, an idle worker needs more than Jest's half second to end.
   workerGracefulExitTimeout: 5_000,
-  // Ends a test that hangs. On a busy machine a test may take twenty times as long, and one that goes on beside the next disturbs it.
+  // Ends a test that hangs. On a busy machine, a test can take twenty times as long. One that runs beyond its limit disturbs the next.
   testTimeout: 600_000,
 };

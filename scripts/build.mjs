@@ -122,7 +122,7 @@ async function createManifest() {
   };
 }
 
-/** Bundles each function. Returns file names with contents, and esbuild's metafile. */
+/** Bundles each function. @returns file names with contents, and esbuild's metafile */
 async function bundle() {
   const operations = (await readdir(`${SOURCE}/src`)).filter((file) => file.endsWith('.ts') && file !== 'index.ts');
   const entryPoints = operations.map((file) => `${SOURCE}/src/${file}`);
@@ -158,7 +158,7 @@ async function toCommonJs(text) {
   return code;
 }
 
-/** Starts the instance, and loads each function on first access, because a process serves only one. */
+/** Returns index.cjs. It starts the instance, and loads each function on first access, because a process serves only one. */
 function createIndex(functions) {
   const getters = functions.map(
     ({ name, file }) => `  get ${name}() {\n    return require('./${file}').${name};\n  },\n`,

@@ -7,8 +7,8 @@ import { listBundled, NOT_BUNDLED } from './bundle/production.mjs';
 const USAGE = `Usage: node scripts/bundle-programs.mjs FOLDER
 
 Bundles into FOLDER the programs that run with rights in a project, one file each: the operator's command (price-lists.cjs), and
-the checks before and after a deployment (deploy-check.cjs, verify.cjs). The command needs only Node, the checks this repository.
-None needs a package.`;
+the checks before and after a deployment (deploy-check.cjs, verify.cjs). The command needs only Node. The checks also need this
+repository. None needs a package.`;
 
 const PROGRAMS = ['functions/cli/price-lists.ts', 'scripts/deploy-check.ts', 'scripts/verify.ts'];
 
@@ -23,7 +23,7 @@ const { metafile } = await build({
   bundle: true,
   platform: 'node',
   target: 'node22',
-  // Says so on an older Node, as in somebody's Cloud Shell.
+  // Ends the program with a message on an older Node, such as that of a Cloud Shell.
   inject: ['scripts/node-version.cjs'],
   external: NOT_BUNDLED,
   metafile: true,

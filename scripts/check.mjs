@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { readArguments } from './arguments.mjs';
 
 /**
- * `npm run check` builds, then runs all other checks at the same time. ESLint and Prettier look only at changed files, by their
- * cache. If a changed type breaks a lint rule in another file, only CI finds that, because it has no cache.
+ * `npm run check` builds, then runs all other checks at the same time. ESLint and Prettier cache their results, and check only
+ * changed files. If a changed type breaks a lint rule in another file, only CI finds that, because CI has no cache.
  */
 const CACHE = 'node_modules/.cache';
 

@@ -41,7 +41,7 @@ interface FirebaseConfig {
   firestore: { database: string; rules: string; indexes: string };
 }
 
-// Read when it runs: the workflow sets the database in firebase.json.
+// Reads firebase.json at run time, because the workflow sets the database in it.
 const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
 
 async function readDeployment(projectId: string): Promise<Omit<Deployment, 'keepRules'>> {

@@ -13,7 +13,7 @@ const PAGES = [START, 'integration-guide.md', 'api.md', 'examples/client/README.
 const toTarget = (page: string): string =>
   page === START ? 'index.html' : page.replace('../', '').replace(/\.md$/, '.html');
 
-/** Keeps what the newest section says to clients. Its links lead to pages for operators. */
+/** Returns what the newest section says to clients. The links of the rest lead to pages for operators. */
 function selectChanges(text: string): string {
   const [, heading = '', section = ''] = /^## (.+)\n([^]*?)(?=\n## |$(?![^]))/m.exec(text) ?? [];
   const [, changes = ''] = /^For clients:\n([^]*?)(?=\n\nFor |$(?![^]))/m.exec(section) ?? [];

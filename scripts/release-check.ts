@@ -13,9 +13,9 @@ Checks what a change must pass besides .ci/run:
 2. The API description breaks no client of an earlier revision.
 3. This code and that revision take over each other's attempts, which takes six minutes.
 
-The third check runs also if the second fails, and both are reported.
+The third check also runs if the second fails, and both are reported.
 
---with  the earlier revision, if it is not the newest tag v… before, or the parent commit without one`;
+--with  the earlier revision (default: the newest earlier tag v…, or the parent commit if there is none)`;
 
 /**
  * Deliberate breaks, each with its reason. A line counts if the earlier revision lacks it, so nobody has to delete
@@ -57,7 +57,7 @@ async function findEarlier(tag: string | undefined): Promise<string> {
     });
 }
 
-/** @returns the accepted breaks that the earlier revision has not. @throws Error if there is no such revision */
+/** @returns the accepted breaks that the earlier revision lacks. @throws Error if there is no such revision */
 async function readNewBreaks(earlier: string): Promise<Breaks> {
   await git('rev-parse', '--verify', '--quiet', `${earlier}^{commit}`).catch(() => {
     throw new Error(`There is nothing to compare with: this clone has no revision ${earlier}.`);

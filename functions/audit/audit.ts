@@ -165,7 +165,7 @@ class Auditor {
     return false;
   }
 
-  /** Checks a key until its state is the same before and after the check. */
+  /** Checks a key. Repeats a check that found a violation, until the state is the same before and after it. */
   async #checkKey(id: string, given: StoredKey): Promise<void> {
     let key = given;
     for (;;) {

@@ -22,9 +22,9 @@ export type Rule =
   | 'key_readable' // a key record can be read
   | 'key_id' // a key record is stored under the hash of its key
   | 'key_record' // the fields of a key record fit its status, and each attempt is recorded once
-  | 'sweep_due_at' // a key record has a due time exactly if the sweep has to check it then
+  | 'sweep_due_at' // a key record has a due time exactly if the sweep has to process it, which then happens soon
   | 'lease' // an attempt in progress has a lease, or its lease expired a short time ago
-  | 'response' // only a completed key has a response, and the response shows what is stored
+  | 'response' // only a key that was completed has a response, which shows what is stored
   | 'request' // an attempt has a request record with the same facts
   | 'payload' // the stored payload has the fingerprint of the attempt
   | 'list_document' // a list document has the same facts as its attempt
@@ -39,7 +39,7 @@ export interface Violation {
   boq_list_id: string | null;
   /** Path of the document, or of the collection of entries. */
   path: string;
-  /** Contains no stored texts, prices or product ids. */
+  /** Contains no texts of the payload, prices or product ids. */
   message: string;
   /** Some of the products with this violation. */
   products?: readonly string[];
@@ -73,7 +73,7 @@ export interface StoredList {
   entries: EntryDifferences | null;
 }
 
-/** Checks a key record by itself. @param id the id of its document */
+/** Checks a key record without its attempts. @param id the id of its document */
 export function checkKeyRecord(record: KeyRecord, id: string): Violation[] {
   const { boq_list_id, status, response } = record;
   const report = createReporter(boq_list_id, `${collections.priceListIdempotency}/${id}`);

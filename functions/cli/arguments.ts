@@ -222,14 +222,14 @@ const parseRemark =
 
 const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Parses a duration. @returns the duration in ms */
+/** @returns the duration in ms */
 function parseDuration(text: string): number {
   const [, amount, unit] = /^(\d+)([smhd])$/.exec(text) ?? [];
   if (amount === undefined) throw new InvalidArgumentError('Expected a number and a unit (s, m, h or d), such as 30m.');
   return Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS];
 }
 
-/** Parses a date. @returns midnight UTC in Unix milliseconds */
+/** @returns midnight UTC of the date, in Unix milliseconds */
 function parseDate(text: string): number {
   const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN;
   if (Number.isNaN(time)) throw new InvalidArgumentError('Expected a date, such as 2026-12-01.');

@@ -12,7 +12,7 @@ import { CommandError, describeCredentials, describeError } from './errors';
 import { parseAddress, type Target } from './target';
 
 /**
- * Checks whether a command can reach its database. Calls are retried for a minute, which suits an
+ * Checks whether a command can reach its database. Other calls are retried for a minute, which suits an
  * outage. An operator who forgot a step learns it here, within seconds.
  */
 
@@ -27,7 +27,7 @@ export async function assertReachable(target: Target, db: Database, context: Wor
   await assertReadable(target, db, context);
 }
 
-/** @throws CommandError at once, because gRPC would retry for a minute */
+/** @throws CommandError within 2 s; a call would be retried for a minute */
 export async function assertListening(address: string, isGiven: boolean): Promise<void> {
   const socket = connect(parseAddress(address));
   try {

@@ -2,7 +2,7 @@ import { stringify } from 'csv-stringify/sync';
 import type { CommandContext } from './commands/context';
 import { escapeJsonControls } from './text';
 
-/** The first bytes of a CSV file, by which spreadsheets recognise UTF-8. */
+/** The first bytes of a CSV file, by which spreadsheets recognize UTF-8. */
 const BYTE_ORDER_MARK = '\ufeff';
 
 type Cell = string | number | null;

@@ -20,7 +20,7 @@ function describeResolutionError({ code, detail = 'unknown' }: ResolutionError):
   const texts: Record<ResolutionErrorCode, string> = {
     key_in_progress: 'Another attempt on the key is in progress. Wait until it ends.',
     key_released: 'The key was released. The client may send the request again.',
-    key_resolved: 'The sweep or another operator has resolved the key meanwhile. Look at it again.',
+    key_resolved: 'The sweep or another operator has resolved the key. Look at it again.',
     key_in_review_again: 'The attempt failed again after this command had read the key. Look at the key first.',
     lists_ready: 'The key is completed, so there is nothing to release.',
     payload_unusable: `The stored payload cannot be used: ${detail}. Release the key. The client then has to send the request again.`,
@@ -38,7 +38,7 @@ export function describeCredentials(reason: string): string {
   return `No usable Google credentials were found: ${reason.replace(/\.$/, '')}. ${remedy}`;
 }
 
-/** Says what Google said, and what to check. */
+/** Returns what Google answered, and what to check. */
 function describeFirestoreError(code: string, message: string): string {
   // The library puts the code before the text.
   const said = message.replace(/^\d+ [A-Z_]+: /, '').replace(/\.$/, '');

@@ -18,7 +18,7 @@ function failOutput(error: NodeJS.ErrnoException): void {
   abort('an output that cannot be written');
 }
 
-/** Returns the stream of an output. For a file it is not Node's own, which takes a write that a full disk cut for the whole. */
+/** Returns the stream of an output. For a file it replaces Node's own, which ignores that a full disk cut a write short. */
 function openOutput(fd: number, stream: NodeJS.WriteStream): NodeJS.WritableStream {
   if (stream instanceof Socket) return stream.on('error', failOutput);
   return new Writable({
@@ -36,8 +36,8 @@ function openOutput(fd: number, stream: NodeJS.WriteStream): NodeJS.WritableStre
 const [stdout, stderr] = [openOutput(1, process.stdout), openOutput(2, process.stderr)];
 
 /**
- * Aborts the command at the first SIGINT, SIGTERM or SIGHUP. The command then gives its attempt back
- * at once. A second signal ends the process.
+ * Aborts the command at the first SIGINT, SIGTERM or SIGHUP. The command then ends its resume and leaves
+ * the key as it was before. The same signal again ends the process.
  */
 function abortOnSignals(): AbortSignal {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => abort(name));
@@ -46,8 +46,8 @@ function abortOnSignals(): AbortSignal {
 
 const result = runPriceLists(process.argv.slice(2), { stdin: process.stdin, stdout, stderr }, abortOnSignals);
 
-// Node uses this exit code if it has nothing left to wait for before the command has a result. Set after the arguments
-// are parsed, because commander takes an exit code that is set already for that of its help.
+// Node uses this exit code if it has nothing left to wait for before the command has a result. It is set after the
+// arguments are parsed, because commander would use it as the exit code of its help.
 process.exitCode = 1;
 
 void result.then((code) => {

@@ -22,7 +22,7 @@ import { toText } from '../src/lib/repositories/field-values';
 import { KEY_STATUSES, type Attempt, type ClaimedLists, type KeyRecord } from '../src/lib/schemas/key-record';
 import { CALL_TIMEOUTS_MS } from '../src/lib/time-limits';
 
-/** Reads stored records for the operator's command and the audit. No function repeats a call after an error. */
+/** Reads stored records for the operator's command, the audit and the data pages of `npm start`. No function repeats a call after an error. */
 
 /** Reads the record of a key. It is undefined if no request for the key was ever accepted. */
 export const readKeyRecord = (db: Database, boqListId: string): Promise<KeySnapshot> =>
@@ -184,7 +184,7 @@ export async function readPage(
 
 export const countKeyRecords = (db: Database): Promise<number> => db.count(keyRecords(db), CALL_TIMEOUTS_MS.query);
 
-/** Counts the key records with a valid status, whether or not the rest of the record parses. */
+/** Counts the key records with a valid status, even if the rest of the record does not parse. */
 export const countKeyRecordsWithStatus = (db: Database): Promise<number> =>
   db.count(keyRecords(db).where('status', 'in', KEY_STATUSES), CALL_TIMEOUTS_MS.query);
 

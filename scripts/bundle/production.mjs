@@ -1,4 +1,4 @@
-/** `debug` loads it where it is installed, which only development packages do. */
+/** `debug` loads it if it is installed, and only development packages install it. */
 export const NOT_BUNDLED = ['supports-color'];
 
 /**

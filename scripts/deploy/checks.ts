@@ -20,7 +20,7 @@ const SERVICES =
   'artifactregistry cloudbilling cloudbuild cloudfunctions cloudresourcemanager compute eventarc firebase firebaserules ' +
   'firestore iam logging monitoring orgpolicy pubsub run secretmanager serviceusage storage';
 
-/** Checks every requirement. Nothing is changed. */
+/** Checks every requirement. Changes nothing. */
 export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Finding[]> {
   const { projectId, parameters, keepRules, rules } = deployment;
   const requirements = [

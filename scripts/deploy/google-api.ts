@@ -6,7 +6,7 @@ import { GoogleAuth } from 'google-auth-library';
  *
  * @param api name of the API, such as `firestore`
  * @returns undefined when the resource does not exist
- * @throws UnreachableError without credentials, connection, or the permission to look
+ * @throws UnreachableError without credentials, a connection or the permission to read
  */
 export type AskGoogle = <T>(api: string, path: string, body?: object) => Promise<T | undefined>;
 

@@ -33,7 +33,7 @@ export function listParameters(deployment: Deployment): Requirement[] {
   ];
 }
 
-/** Warns of a pause, which is planned to end. */
+/** Warns of a pause. It is not a problem, because a restore needs it. */
 export const checkPause = (parameters: Deployment['parameters']): Requirement => [
   'pause of price lists',
   () => {
@@ -47,7 +47,7 @@ function findValueProblem(
   value: string,
   parameters: Deployment['parameters'],
 ): string | undefined {
-  if (type === 'int' && !/^\d+$/.test(value)) return `${value} is no number`;
+  if (type === 'int' && !/^\d+$/.test(value)) return `${value} is not a number`;
   if (name === 'MAX_INSTANCES' && Number(value) === 0) return '0 would be no maximum at all';
   const maximum = parameters?.['MAX_INSTANCES'];
   if (name === 'MIN_INSTANCES' && Number(value) > Number(maximum)) return `${value} is above MAX_INSTANCES, ${maximum}`;

@@ -15,7 +15,7 @@ const DEPLOYER_ROLES: Record<string, [resource: string, verbs: string][]> = {
     ['run.services', 'get getIamPolicy setIamPolicy'],
   ],
   'roles/cloudscheduler.admin': [['cloudscheduler.jobs', 'create delete get update']],
-  // Since March 2026 the role has these in place of `datastore.indexes`, which firebase-tools 15.34 still tests without effect.
+  // Since March 2026 the role has these instead of `datastore.indexes`, which firebase-tools 15.34 still tests without effect.
   'roles/datastore.indexAdmin': [['datastore.schemas', 'create delete list update']],
   'roles/firebase.viewer': [['firebase.projects', 'get']],
   // With the viewer's role, the workflow cannot replace the rules of a shared project.
@@ -107,7 +107,7 @@ function getAccountRoles(name: string): string[] {
 /** Permissions that no role of the deployer has: to read data, and to grant rights. */
 const NOT_FOR_DEPLOYER = ['datastore.entities.get', 'resourcemanager.projects.setIamPolicy'];
 
-/** Warns of accounts with more rights than they need, also by a folder or the organisation. */
+/** Warns of accounts with more rights than they need, including rights from a folder or the organisation. */
 export function listBroadRoles(deployment: Deployment, ask: AskGoogle): Requirement[] {
   const { projectId } = deployment;
   const findProblem = async (email: string | undefined, needed: string, isBroad: (role: string) => boolean) => {
@@ -155,7 +155,7 @@ export function listBroadRoles(deployment: Deployment, ask: AskGoogle): Requirem
   ];
 }
 
-/** Reads the policy of the project, and those of its folders and organisation, which only their owners may see. */
+/** Reads the policy of the project, and those of its folders and organisation if this account may read them. */
 async function readPolicies(projectId: string, ask: AskGoogle) {
   interface Ancestry {
     ancestor?: { resourceId: { type: 'project' | 'folder' | 'organization'; id: string } }[];

@@ -68,7 +68,7 @@ export function createOpenApiDocument(): JsonObject {
   };
 }
 
-/** The response of the platform is not JSON, so a JSON response without a description does not match it. */
+/** Describes the platform's responses as text only, so an undescribed JSON response of the service does not match them. */
 const platformResponse: JsonObject = {
   description:
     'A response of the platform in front of the service, such as 429, 502, 503 or 504. Send the request again after a pause.',

@@ -99,7 +99,7 @@ export const PREFLIGHT_HEADERS: HeaderName[] = [
   'Access-Control-Max-Age',
 ];
 
-/** Request headers beside the API key. */
+/** Request headers besides the API key. */
 export const parameters = {
   'X-Request-Id': {
     name: 'X-Request-Id',

@@ -13,7 +13,7 @@ const all = toServices(Object.keys(functions));
 const https = toServices(operations.map(({ name }) => name));
 const reads = toServices(operations.flatMap(({ name, info }) => (info.writes ? [] : [name])));
 
-/** Names in a filter of Monitoring, a filter of Logging, or a loop of a shell. */
+/** Names in a filter of Monitoring, a filter of Logging, or the braces of a shell. */
 const NAMES = /[a-z]+(?:(\\",\\"|\\" OR \\"|,)[a-z]+)+/g;
 
 const README = 'README.md';
@@ -31,7 +31,7 @@ export function generateLists(): Record<string, string> {
   return Object.fromEntries([...listing, ...checks, [README, readme]]) as Record<string, string>;
 }
 
-/** Keeps the kind of a list: all functions, the operations, or the reads. A list without a read stays as it is. */
+/** Replaces a list by the current one of its kind: all functions, the operations, or the reads. Keeps a list without a read. */
 function replaceNames(list: string, separator: string): string {
   const names = list.split(separator);
   if (!names.some((name) => reads.includes(name))) return list;
@@ -40,7 +40,7 @@ function replaceNames(list: string, separator: string): string {
   return (names.some(isSweep) ? all : names.some(isWrite) ? https : reads).join(separator);
 }
 
-/** A check without an API key gets 401, which shows that the function answers and has its setting. */
+/** Creates a check without an API key. Its 401 shows that the function answers and has its setting. */
 function createUptimeCheck({ name, info: { method } }: Operation): object {
   const content = { contentType: 'USER_PROVIDED', customContentType: 'application/json', body: btoa('{}') };
   return {

@@ -1,6 +1,6 @@
 /**
  * Converts zod's JSON Schema to the form that OpenAPI and code generators need. Named schemas become
- * components, a nullable type becomes one schema, and the bounds of JavaScript's integers go.
+ * components, a nullable type becomes one schema, and the bounds of JavaScript's integers are removed.
  */
 
 /** The part of a zod schema that the generator uses. */

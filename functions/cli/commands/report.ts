@@ -40,7 +40,7 @@ export async function report(options: ReportOptions, context: CommandContext): P
   return 0;
 }
 
-/** The columns of the table, the most telling first, because a terminal cuts its lines. `width`: in characters. */
+/** The columns of the table, the most useful first, because a terminal cuts its lines. `width`: in characters. */
 const TABLE: readonly { title: string; width: number; get: (row: RequestRow) => string | number | null }[] = [
   { title: 'accepted (UTC)', width: 16, get: ({ created_at }) => formatTime(created_at).slice(0, 16) },
   { title: 'boq_list_id', width: 24, get: ({ boq_list_id }) => boq_list_id },

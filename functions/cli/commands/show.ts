@@ -59,7 +59,7 @@ async function writePayload(
   { terminal }: CommandContext,
 ): Promise<void> {
   if (payload.kind === 'invalid') {
-    // A settled attempt needs its payload no more, which may have expired.
+    // A settled attempt no longer needs its payload, which may be deleted (docs/data-model.md#retention).
     if (status === 'completed' || status === 'released')
       throw new CommandError(`The stored payload cannot be used: ${payload.reason}.`);
     throw new ResolutionError('payload_unusable', payload.reason);

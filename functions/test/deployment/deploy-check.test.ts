@@ -244,7 +244,7 @@ const ROWS: Row[] = [
     ['CORS_ALLOWED_ORIGINS', 'https://a.example.com/', '"https://a.example.com/" is not an origin'],
     ['DATABASE_ID', 'Restored', 'Restored is not the id of a database'],
     ['MAX_INSTANCES', '0', '0 would be no maximum at all'],
-    ['MIN_INSTANCES', 'many', 'many is no number'],
+    ['MIN_INSTANCES', 'many', 'many is not a number'],
   ].map(([name = '', value = '', detail = '']): Row => {
     return [`parameter ${name}`, detail, `edit ${PARAMETERS_FILE}`, {}, parameters({ [name]: value })];
   }),
