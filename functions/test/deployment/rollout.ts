@@ -70,7 +70,7 @@ class Handover {
     private readonly to: Version,
     private readonly print: (text: string) => void,
   ) {
-    this.#endMonitor = monitorKeys(firestore, Date.now);
+    this.#endMonitor = monitorKeys(firestore);
   }
 
   async run(): Promise<void> {

@@ -58,7 +58,7 @@ test('what a killed process leaves is nothing, ready lists or a claim that the s
   const clock = () => Date.now() + aheadMs;
   const firestore = await startFirestore({ clock });
   ends.push(() => firestore.close());
-  const endMonitor = monitorKeys(firestore, clock);
+  const endMonitor = monitorKeys(firestore);
   useFirestoreEmulator(firestore.address, PROJECT);
   const client = new Firestore({ projectId: PROJECT });
   ends.push(() => client.terminate());

@@ -112,7 +112,7 @@ class Schedule {
     const getNow = () => this.world.now;
     const onRenewal = () => this.results.add('lease renewed');
     const getActor = () => this.world.acting?.token;
-    this.#history = new KeyMonitor(embedded, { getNow, onViolation: this.#fail, onRenewal, getActor });
+    this.#history = new KeyMonitor(embedded, { onViolation: this.#fail, onRenewal, getActor });
     this.#model = new ResponseModel(() => this.#checkStored(), this.#history, getNow);
     this.#stopObserving = embedded.observeCommits((changes) => {
       for (const { name } of changes) this.#stored.add(name.split('/documents/')[1]);
