@@ -38,29 +38,16 @@ const SECRET_PERMISSIONS = [
   'secretmanager.versions.get',
 ];
 
-/** Roles of the functions' accounts, by name. The first is needed; the others are broader. */
-const ACCOUNT_ROLES: Record<string, string[]> = {
-  'organisation-data-reader': [
-    'roles/datastore.viewer',
-    'roles/datastore.user',
-    'roles/datastore.owner',
-    'roles/editor',
-    'roles/owner',
-  ],
-  'price-lists-writer': ['roles/datastore.user', 'roles/datastore.owner', 'roles/editor', 'roles/owner'],
+/** The roles of the functions' accounts, by name. */
+const ACCOUNT_ROLES: Record<string, string> = {
+  'organisation-data-reader': 'roles/datastore.viewer',
+  'price-lists-writer': 'roles/datastore.user',
 };
 
-const BUILDER_ROLES = ['roles/cloudbuild.builds.builder', 'roles/editor', 'roles/owner'];
+const BUILDER_ROLE = 'roles/cloudbuild.builds.builder';
 
 const grantInProject = (projectId: string, member: string, role: string): string =>
   `gcloud projects add-iam-policy-binding ${projectId} --condition=None --member=${member} --role=${role}`;
-
-/** Reads which of the given roles an account has in the project. */
-async function readRoles(projectId: string, email: string, roles: string[], ask: AskGoogle): Promise<string[]> {
-  const policy = await ask<Policy>('cloudresourcemanager', `v1/projects/${projectId}:getIamPolicy`, {});
-  const granted = policy?.bindings?.filter(({ members }) => members.includes(`serviceAccount:${email}`)) ?? [];
-  return roles.filter((role) => granted.some((binding) => binding.role === role));
-}
 
 /** Finds the account that builds the functions. @returns undefined for Cloud Build's own account, which has its role */
 async function readBuilder(projectId: string, ask: AskGoogle): Promise<string | undefined> {
@@ -74,16 +61,16 @@ async function readBuilder(projectId: string, ask: AskGoogle): Promise<string | 
 export function listRoles(deployment: Deployment, ask: AskGoogle): Requirement[] {
   const { projectId } = deployment;
   const path = `v1/projects/${projectId}`;
-  const findProblem = async (email: string, roles: string[]): Promise<Problem | undefined> => {
-    const [role = ''] = roles;
-    const granted = await readRoles(projectId, email, roles, ask);
-    if (granted.length > 0) return undefined;
-    return [`${email} lacks ${role}`, grantInProject(projectId, `serviceAccount:${email}`, role)];
+  const findProblem = async (email: string, role: string): Promise<Problem | undefined> => {
+    const policy = await ask<Policy>('cloudresourcemanager', `${path}:getIamPolicy`, {});
+    const member = `serviceAccount:${email}`;
+    const isGranted = policy?.bindings?.some((each) => each.role === role && each.members.includes(member)) ?? false;
+    return isGranted ? undefined : [`${email} lacks ${role}`, grantInProject(projectId, member, role)];
   };
   return [
     ...listEmails(deployment).map((email): Requirement => {
       const name = email.replace(/@.*/, '');
-      return [`role of ${name}`, () => findProblem(email, getAccountRoles(name))];
+      return [`role of ${name}`, () => findProblem(email, getAccountRole(name))];
     }),
     [
       'role of the account that builds',
@@ -92,16 +79,16 @@ export function listRoles(deployment: Deployment, ask: AskGoogle): Requirement[]
         if (email === undefined) return undefined;
         const account = await ask('iam', `${path}/serviceAccounts/${email || '-'}`);
         const enable = `gcloud services enable cloudbuild.googleapis.com compute.googleapis.com --project ${projectId}`;
-        return account === undefined ? [`no account ${email}`, enable] : findProblem(email, BUILDER_ROLES);
+        return account === undefined ? [`no account ${email}`, enable] : findProblem(email, BUILDER_ROLE);
       },
     ],
   ];
 }
 
-function getAccountRoles(name: string): string[] {
-  const roles = ACCOUNT_ROLES[name];
-  if (roles === undefined) throw new Error(`The role of ${name} is not in ACCOUNT_ROLES.`);
-  return roles;
+function getAccountRole(name: string): string {
+  const role = ACCOUNT_ROLES[name];
+  if (role === undefined) throw new Error(`The role of ${name} is not in ACCOUNT_ROLES.`);
+  return role;
 }
 
 /** Permissions that no role of the deployer has: to read data, and to grant rights. */
@@ -130,12 +117,12 @@ export function listBroadRoles(deployment: Deployment, ask: AskGoogle): Requirem
   return [
     ...listEmails(deployment).map((email): Requirement => {
       const name = email.replace(/@.*/, '');
-      const [needed = ''] = getAccountRoles(name);
+      const needed = getAccountRole(name);
       return [`least role of ${name}`, () => findProblem(email, needed, (role) => role !== needed)];
     }),
     [
       'least role of the account that builds',
-      async () => findProblem(await readBuilder(projectId, ask), BUILDER_ROLES[0] ?? '', isBasic),
+      async () => findProblem(await readBuilder(projectId, ask), BUILDER_ROLE, isBasic),
     ],
     // The deployer acts as this account, because firebase-tools requires it.
     ['least role of App Engine', () => findProblem(getAppEngineAccount(projectId), '', isBasic)],

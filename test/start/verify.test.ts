@@ -72,14 +72,8 @@ test('wrong usage says what is wrong', () => {
 });
 
 describe('the key file', () => {
-  const utf16 = Buffer.from('\ufefflocal-dev-key\r\n', 'utf16le');
-
-  test.each<[string, Buffer]>([
-    ['that PowerShell wrote in UTF-16', utf16],
-    ['in UTF-16 with the high byte first', Buffer.from(utf16).swap16()],
-    ['with a byte order mark, a blank line and a comment', Buffer.from('\ufeff\n# a comment\nlocal-dev-key\n')],
-  ])('%s has its key', (_, bytes) => {
-    expect(readKeyFile(writeKeyFile(bytes))).toBe('local-dev-key');
+  test('with a byte order mark, a blank line and a comment has its key', () => {
+    expect(readKeyFile(writeKeyFile('\ufeff\n# a comment\r\nlocal-dev-key\r\n'))).toBe('local-dev-key');
   });
 
   test('with a key beyond ASCII has the bytes of its UTF-8', () => {
@@ -88,7 +82,7 @@ describe('the key file', () => {
   });
 
   test.each<[string, Buffer]>([
-    ['in UTF-16 without a byte order mark', Buffer.from('local-dev-key\n', 'utf16le')],
+    ['that PowerShell wrote in UTF-16', Buffer.from('\ufefflocal-dev-key\r\n', 'utf16le')],
     ['with a space in the key', Buffer.from('local dev-key\n')],
     ['with the digest of a key', Buffer.from(`verify:${'0'.repeat(64)}\n`)],
     ['without a key', Buffer.from('# none yet\n')],

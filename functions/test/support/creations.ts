@@ -73,8 +73,8 @@ export function useCreations() {
     return new RunningAttempt(held, new KeyStore(getKey(), db, context), 'attempt');
   }
 
-  const getKey = () => database.client.collection('price_list_idempotency').doc(keyDocumentId('boq-1'));
-  const readKey = async () => (await getKey().get()).data() ?? {};
+  const getKey = (key = 'boq-1') => database.client.collection('price_list_idempotency').doc(keyDocumentId(key));
+  const readKey = async (key?: string) => (await getKey(key).get()).data() ?? {};
   const check = (...bodies: PriceListBody[]) => checkInvariants(database.client, bodies.map(parseSubmission));
 
   return { database, create, startAttempt, getKey, readKey, check };

@@ -1,14 +1,12 @@
-import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import type { WorkContext } from '../../src/lib/work-context';
 import type { KeyRecord, Progress } from '../../src/lib/schemas/key-record';
-import { createPriceLists } from '../../src/price-lists/create';
 import { resume } from '../../src/price-lists/resume';
-import { TEST_BATCH, useTestBatches } from '../resilience/calls';
-import { checkInvariants } from '../resilience/invariants';
+import { TEST_BATCH } from '../resilience/calls';
 import { failCommits, isEntries } from './commits';
-import { TEST_START, useTestDatabase } from './database';
-import { NO_LOG, updateKey, writeMarket } from './price-lists';
-import { createPriceListBody, parseSubmission } from './submissions';
+import { useCreations } from './creations';
+import { TEST_START } from './database';
+import { updateKey } from './price-lists';
+import { createPriceListBody } from './submissions';
 
 /** Attempts that failed or crashed, over a database, without HTTP and without the command. */
 
@@ -28,20 +26,15 @@ export const createBody = (key: string) => createPriceListBody(PRODUCTS, { boq_l
 
 /** Gives each test of a file its own records, and functions that create price lists by key, and fail and resume them. */
 export function useFailedAttempts() {
-  const database = useTestDatabase();
-  beforeAll(useTestBatches);
-  beforeEach(async () => {
-    database.reset();
-    await writeMarket(database.client);
-  });
+  const creations = useCreations();
+  const { database, getKey } = creations;
 
-  function create(key: string) {
-    const { db, context } = database.open();
-    const request = { requestId: 'request-1', apiKeyId: 'api-key-1', log: NO_LOG };
-    return createPriceLists(parseSubmission(createBody(key)), request, db, context);
+  async function create(key: string) {
+    const { result } = await creations.create(createBody(key));
+    if (result instanceof Error) throw result;
+    return result;
   }
 
-  const getKey = (key: string) => database.client.collection('price_list_idempotency').doc(keyDocumentId(key));
   const readKey = async (key: string) => (await getKey(key).get()).data() as KeyRecord;
 
   /** Fails an attempt permanently at its third commit of entries, then updates its key record. */
@@ -53,7 +46,7 @@ export function useFailedAttempts() {
     return readKey(key);
   }
 
-  const check = (...keys: string[]) => checkInvariants(database.client, keys.map(createBody).map(parseSubmission));
+  const check = (...keys: string[]) => creations.check(...keys.map(createBody));
 
   const deletePayload = ({ document_id }: KeyRecord) =>
     database.client.doc(`price_list_requests/${document_id}/price_list_payload/0000`).delete();
