@@ -4,9 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { runProgram } from '../../../test/support/programs';
-import { createLabelledBody, getRpc, holdUntilDeath, identifyCall, type Moment } from '../resilience/calls';
+import { createLabelledBody, holdUntilDeath, type Moment } from '../resilience/calls';
 import { checkInvariants } from '../resilience/invariants';
 import { monitorKeys } from '../resilience/monitor';
+import { isEntries } from '../support/commits';
 import { sendRequest } from '../support/http';
 import { writeMarket } from '../support/price-lists';
 import type { ReceivedResponse } from '../support/received-response';
@@ -28,7 +29,7 @@ export interface Version {
 const API_KEY = 'rollout-key';
 /** What `npx price-lists` runs in the checkout of a version. */
 const COMMAND = 'functions/bin/price-lists.mjs';
-/** Two batches a list, as {@link identifyCall} expects. */
+/** Two batches a list, as {@link holdUntilDeath} expects. */
 const PRODUCTS = 501;
 
 /** The points at which the process of an attempt is killed, and how each key is resolved. */
@@ -81,7 +82,6 @@ class Handover {
       this.#start(this.to),
     ]);
     await this.#replayWithoutMarket(elder, heir);
-    await this.#shareKeyInProgress(elder, heir);
     await this.#sweepStopped(heir);
     await this.#kill(victim);
     await this.#recoverKilled(elder, heir);
@@ -104,32 +104,21 @@ class Handover {
     this.print('a key without a market is replayed');
   }
 
-  /** Sends the requests and the sweep of one version to a key that the other version is processing. */
-  async #shareKeyInProgress(elder: DeployedFunction, heir: DeployedFunction): Promise<void> {
-    const body = this.#createBody('shared');
-    const { promise: isOver, resolve: goOn } = Promise.withResolvers<undefined>();
-    const held = this.#injectAtEntries('shared', () => isOver);
-    const response = send(elder, body);
-    await Promise.race([held.fired, response]);
-    const [again, other] = [await send(heir, body), await send(heir, withAnotherName(body))];
-    assert.deepEqual([again.status, other.status], [409, 409], describe(again));
-    assert(Number(again.headers['retry-after']) > 0, 'a key in progress has Retry-After');
-    await this.#sweep(this.to);
-    goOn(undefined);
-    const first = await response;
-    assert.equal(first.status, 200, describe(first));
-    await this.#expectReplays(body, [heir], first);
-    this.print('a key that the other version is processing stays untouched, then is replayed');
-  }
-
   /** Sweeps a key whose instance was replaced. The sweep need not wait, because the instance failed its attempt. */
   async #sweepStopped(heir: DeployedFunction): Promise<void> {
     const body = this.#createBody('stopped');
     const stopping = await this.#start(this.from);
-    this.#injectAtEntries('stopped', async () => {
-      process.kill(stopping.pid, 'SIGTERM');
-      // The instance aborts its writes after 5 s.
-      await delay(6_000);
+    this.firestore.faults.inject({
+      rpc: 'Commit',
+      match: isEntries,
+      action: {
+        kind: 'call',
+        run: async () => {
+          process.kill(stopping.pid, 'SIGTERM');
+          // The instance aborts its writes after 5 s.
+          await delay(6_000);
+        },
+      },
     });
     const response = await send(stopping, body);
     assert.equal(response.status, 500, describe(response));
@@ -200,15 +189,6 @@ class Handover {
       assert.equal(replay.text, text, `${label} gets the same bytes from both versions`);
       assert.equal((await send(each, withAnotherName(body))).status, 409, `${label} keeps its payload`);
     }
-  }
-
-  #injectAtEntries(label: string, run: () => Promise<void>) {
-    const match = (call: Parameters<typeof identifyCall>[1]) => identifyCall(label, call) === 'price entries, batch 1';
-    return this.firestore.faults.inject({
-      rpc: getRpc('price entries, batch 1'),
-      match,
-      action: { kind: 'call', run },
-    });
   }
 
   /** Waits until the leases of all attempts in progress have expired. */
