@@ -43,7 +43,7 @@ describe('a large collection', () => {
       expected(({ team, half }) => team === 3 && half === 1),
     );
     expect(await ids(c.orderBy('i').limit(5))).toEqual(expected(() => true).slice(0, 5));
-    expect(await ids(c.where('team', '==', '3'))).toEqual([]);
+    expect(await ids(c.limit(600))).toEqual(expected(() => true, true).slice(0, 600));
   });
 
   it('is read as it was when the query began', async () => {

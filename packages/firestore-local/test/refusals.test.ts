@@ -7,7 +7,22 @@ import {
   type Query,
   type VectorQueryOptions,
 } from '@google-cloud/firestore';
+import {
+  DOCUMENTS,
+  NULL,
+  call,
+  collection,
+  commit,
+  group,
+  inDatabase,
+  query,
+  read,
+  set,
+  where,
+  type Call,
+} from './conformance/calls';
 import { connect } from './conformance/protocol';
+import { runSequence } from './conformance/sequence';
 import { rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
 
 /* The server refuses what it does not support, at once and with a message. No client waits or gets a wrong response. */
@@ -29,6 +44,11 @@ const sum = AggregateField.sum('f');
 const counts = { a: AggregateField.count(), b: AggregateField.count() };
 const vector = FieldValue.vector([1, 2]);
 const search: VectorQueryOptions = { vectorField: 'v', queryVector: [1, 2], limit: 1, distanceMeasure: 'COSINE' };
+
+const countUpTo = call('RunAggregationQuery', {
+  parent: DOCUMENTS,
+  structuredAggregationQuery: { structuredQuery: collection('c'), aggregations: [{ count: { upTo: { value: 1 } } }] },
+});
 
 async function partition(): Promise<void> {
   for await (const part of db.collectionGroup('c').getPartitions(3)) expect(part).toBeUndefined();
@@ -65,11 +85,19 @@ test.each<[string, string, () => Promise<unknown>]>([
   );
 });
 
-// The SDK leaves the rejection of its first read unhandled.
-test('a read-only transaction', async () => {
+test.each<[string, Call]>([
+  ['a read-only transaction', inDatabase('BeginTransaction', { options: { readOnly: {} } })],
+  ['a read-only transaction that a read begins', read(['c/a'], { newTransaction: { readOnly: {} } })],
+  ['a range from null', query({ where: where('f', 'LESS_THAN', NULL) })],
+  ['a query of all collections below the parent', query({ from: [{}] })],
+  ['a collection group below a document', query(group('b'), `${DOCUMENTS}/a/1`)],
+  ['a count up to a number', countUpTo],
+  ['a page of collections', call('ListCollectionIds', { parent: DOCUMENTS, pageSize: 1 })],
+  ['a write that only transforms', commit({ transform: { document: `${DOCUMENTS}/c/a`, fieldTransforms: [] } })],
+])('%s, which no SDK sends as it is here', async (_, refused) => {
   const server = connect(bench.server.address);
-  const request = { database: 'projects/p/databases/(default)', options: { readOnly: {} } };
-  expect(await server.call('BeginTransaction', request)).toMatchObject({ code: 12 });
+  const answers = await runSequence(server, 'projects/raw/databases/(default)', [set('c/a'), refused]);
+  expect(answers.at(-1)).toEqual({ code: 12 });
   server.close();
 });
 

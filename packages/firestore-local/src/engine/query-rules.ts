@@ -63,9 +63,8 @@ function assertCollections(source: StructuredQuery, terms: readonly Term[], orde
 
 function assertTerm(term: Term, database: string): void {
   if (term.kind === 'field' && term.op === 'in') {
-    const length = Array.isArray(term.value) ? term.value.length : 0;
-    if (length === 0 || length > MAX_DISJUNCTIONS)
-      throw invalid(`'in' requires an array of 1 to ${MAX_DISJUNCTIONS} values.`);
+    const isList = Array.isArray(term.value) && term.value.length > 0;
+    if (!isList) throw invalid("'in' requires a non-empty array value.");
   }
   for (const value of getOperands(term)) {
     assertValue(value);

@@ -20,10 +20,8 @@ import {
 export interface PreparedQuery {
   readonly source: StructuredQuery;
   readonly orders: readonly Order[];
-  /** Whether the result contains a document of a covered collection, before the limit applies. */
+  /** Whether the result contains a document of the collections, before the limit applies. */
   readonly matches: (doc: StoredDoc) => boolean;
-  /** Whether the query reads a collection. */
-  readonly covers: (collection: string) => boolean;
 }
 
 /** Validates and compiles a query. */
@@ -44,7 +42,6 @@ export function prepareQuery(source: StructuredQuery): PreparedQuery {
       // A document without one of the fields has no position in the order.
       required.every((read) => read(doc) !== undefined) &&
       (!start || start(doc) >= 0),
-    covers: createCoverage(source),
   };
 }
 
@@ -54,17 +51,11 @@ function isRequired(path: FieldPath, filter: Filter | undefined): boolean {
   return filter !== undefined && formatFieldPath(filter.path) === formatFieldPath(path);
 }
 
-function createCoverage({ parent, collectionId, allDescendants }: StructuredQuery): (collection: string) => boolean {
-  if (!allDescendants) return (collection) => collection === `${parent}/${collectionId}`;
-  const suffix = collectionId === undefined ? '' : `/${collectionId}`;
-  return (collection) => collection.startsWith(`${parent}/`) && collection.endsWith(suffix);
-}
-
 /** Lists the collections that a query reads. */
-function getQueryCollections({ source, covers }: PreparedQuery, store: Store): string[] {
+function getQueryCollections({ source }: PreparedQuery, store: Store): string[] {
   const { parent, collectionId, allDescendants } = source;
   if (!allDescendants) return [`${parent}/${collectionId}`];
-  return store.descendantCollections(parent, collectionId).filter(covers);
+  return store.descendantCollections(parent, collectionId);
 }
 
 /**
@@ -148,7 +139,6 @@ export function runQuery(
   ordered = true,
 ): Iterable<readonly StoredDoc[]> {
   const { limit = Infinity } = query.source;
-  if (limit === 0) return [];
   const collections = getQueryCollections(query, store);
   const [first] = query.orders;
   const byName = first !== undefined && isName(first.path);

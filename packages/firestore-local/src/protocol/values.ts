@@ -86,16 +86,11 @@ const toUtf8Order = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe
 
 /** Compares resource names id by id. */
 export function compareNames(a: string, b: string): number {
-  const length = Math.min(a.length, b.length);
-  let start = 0;
-  for (let i = 0; i < length && a.charCodeAt(i) === b.charCodeAt(i); i++) {
-    if (a.charCodeAt(i) === SLASH) start = i + 1;
-  }
-  const firstId = (name: string): string => name.slice(start).split('/', 1)[0] ?? '';
-  return compareStrings(firstId(a), firstId(b)) || a.length - b.length;
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  const restOfId = (name: string): string => name.slice(at).split('/', 1)[0] ?? '';
+  return compareStrings(restOfId(a), restOfId(b)) || a.length - b.length;
 }
-
-const SLASH = 0x2f;
 
 /** Compares numbers. JavaScript compares a bigint with a number exactly. NaN is the least number. */
 function compareNumbers(a: bigint | number, b: bigint | number): number {

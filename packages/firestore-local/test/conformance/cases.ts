@@ -58,6 +58,7 @@ const rows = <T>(area: string, each: readonly T[], toCalls: (row: T) => readonly
 const fill = (...values: JsonObject[]): Call =>
   commit(...values.map((value, i) => update(`a/${i + 10}`, { f: value })));
 const nest = (depth: number): JsonObject => (depth === 0 ? int(1) : map({ k: nest(depth - 1) }));
+const nestInArrays = (depth: number): JsonObject => (depth === 0 ? int(1) : array(map({ k: nestInArrays(depth - 1) })));
 const TRUE: JsonObject = { booleanValue: true };
 const NAN = double('NaN');
 const MAX = '9223372036854775807';
@@ -67,14 +68,14 @@ const COMPARABLE: readonly JsonObject[] = [
   ...[{ booleanValue: false }, TRUE, double('-Infinity'), int(MIN), int(-1), double('-0'), int(0), double(5e-324)],
   ...[int(1), double(1), double(1.5), int('9007199254740993'), double(9007199254740992), int(MAX)],
   ...[double(9223372036854775808), double('Infinity'), time('-1', 999_999_000), time('0')],
-  ...['', '\0', 'a', 'aa', 'é', '\ud7ff', '\uffff', '\u{10000}'].map(text),
+  ...['', '\0', 'a', 'aa', 'é', '\ud7ff', '\ue000', '\uffff', '\u{10000}'].map(text),
   ...[bytes(0), bytes(1)],
   ...['a/1', 'a/1/b/1', 'a-/1', 'aa/1'].map(reference),
   { referenceValue: OTHER },
   ...[array(), array(int(1)), array(int(1), int(2)), array(int(2)), array(text('a'))],
   ...[map({}), map({ a: int(1) }), map({ b: int(1), a: int(1) }), map({ a: int(2) }), map({ b: int(0) })],
 ];
-const ALL_VALUES = [NULL, NAN, ...COMPARABLE];
+const ALL_VALUES = [...COMPARABLE, NAN, NULL];
 
 const storedValues: readonly JsonObject[] = [
   ...ALL_VALUES,
@@ -86,6 +87,7 @@ const storedValues: readonly JsonObject[] = [
     referenceValue,
   })),
   ...[long(1_048_487), long(1_048_488), array(long(1_048_488)), bytes(1_048_488), nest(19), nest(20), nest(21)],
+  ...[nestInArrays(10), nestInArrays(11)],
   ...['', '__x__', '__name__', 'k'.repeat(1498), 'k'.repeat(1501)].map((key) => map({ [key]: int(1) })),
 ];
 
@@ -115,7 +117,8 @@ const filters: readonly JsonObject[] = [
   every(where('g', 'EQUAL', int(2)), every(where('f', 'GREATER_THAN', int(0)), where('f', 'LESS_THAN', int(2)))),
   every(where('g', 'EQUAL', int(2)), where('__name__', 'GREATER_THAN', reference('a/11'))),
   ...['m.k', 'm.none', 'f.k', '`m`.`k`', '__x__', 'f.__x__', 'f.__name__'].map((path) => where(path, 'EQUAL', int(1))),
-  ...[{}, time('253402300800'), { referenceValue: 'x' }, array({ referenceValue: 'x' })].map((value) =>
+  ...['fx', 'fxy'].map((path) => where(path, 'EQUAL', int(1))),
+  ...[{}, time('253402300800'), ...[{ referenceValue: 'x' }].flatMap((x) => [x, array(x), map({ x })])].map((value) =>
     where('f', 'EQUAL', value),
   ),
   ...[long(1499), long(1500), text('é'.repeat(750)), bytes(1500), bytes(1501)].flatMap((value) => [
@@ -142,6 +145,7 @@ const orders: readonly JsonObject[] = [
   { where: where('__name__', 'GREATER_THAN', reference('a/10')), ...by('__name__') },
   { where: where('__name__', 'LESS_THAN', reference('a/14')), ...byDescending('__name__') },
   { where: where('__name__', 'GREATER_THAN', reference('a/10')) },
+  { where: where('__name__', 'EQUAL', reference('a/10')), ...byDescending('__name__') },
   by('__x__'),
   ...[0, 1, 3, 100, -1].flatMap((length) => [limit(length), { ...byDescending('f'), ...limit(length) }]),
   ...[
@@ -312,13 +316,22 @@ const scripts: Readonly<Record<string, readonly Call[]>> = {
   ),
   'reads of no documents, and of one twice': [set('a/1', { f: int(1) }), get(), get('a/1', 'a/1', 'a/2')],
   'collections of documents': [
-    commit(...['a/1', 'b/1', 'é/1', 'a/1/s/1', 'a/1/s/1/t/1', 'a/2/u/1'].map((path) => update(path))),
+    commit(...['b/1', 'a/1', 'é/1', 'a/1/s/1', 'a/1/s/1/t/1', 'a/2/u/1'].map((path) => update(path))),
     ...[DOCUMENTS, 'x', ...['a/1', 'a/none', 'a'].map((path) => `${DOCUMENTS}/${path}`)].map((parent) =>
       call('ListCollectionIds', { parent }),
     ),
     commit(...['a/1/s/1', 'a/2/u/1'].map((path) => remove(path))),
     ...[DOCUMENTS, `${DOCUMENTS}/a/1`, `${DOCUMENTS}/a/2`].map((parent) => call('ListCollectionIds', { parent })),
   ],
+  'a document that is added between others': [
+    commit(...['a/1', 'a/3', 'a/5'].map((path) => update(path))),
+    query(),
+    commit(remove('a/5'), ...['a/2', 'a/4', 'a/0', 'a/6'].map((path) => update(path))),
+    query(),
+  ],
+  'field names': ['k'.repeat(1500), 'k'.repeat(1501), '€'.repeat(501), '__x', '__name__', ''].map((key) =>
+    set('a/1', { [key]: int(1) }),
+  ),
   'an unknown transaction': [commit(), get('a/1'), query(), count()].map((each) => within(each, '$tx:9')),
   'a malformed write in a transaction that has ended': [begin(), rollback(), within(set('a/__x__'))],
   'a transaction': [
@@ -389,6 +402,15 @@ const numbers = commit(
   ].map(([f = 0, g = 0], i) => update(`a/${i + 10}`, { f: int(f), g: int(g), m: map({ k: int(f), j: int(g) }) })),
 );
 
+/** Values with their sizes in bytes. https://firebase.google.com/docs/firestore/storage-size */
+const sizes: readonly (readonly [JsonObject, number])[] = [
+  ...[NULL, TRUE].map((value) => [value, 1] as const),
+  ...[int(1), double(1), time('0')].map((value) => [value, 8] as const),
+  ...[text('é'), bytes(3), array(NULL, TRUE, NULL)].map((value) => [value, 3] as const),
+  [reference('a/1/bc/é'), 16 + 2 + 2 + 3 + 3],
+];
+const MAX_BYTES = 1024 * 1024;
+
 /** All cases. */
 export const cases: readonly Case[] = [
   ...rows('stored value', storedValues, (value) => [set('a/1', { f: value }), get('a/1')]),
@@ -402,17 +424,32 @@ export const cases: readonly Case[] = [
   ...rows('filter', filters, (where) => [
     fill(int(1), int(2), array(int(1), int(2)), NULL, NAN, text('a')),
     commit(...[1, 2].map((f) => update(`a/9${f}`, { f: int(f), g: int(2), m: map({ k: int(1) }) }))),
+    set('a/93', { fx: int(1), fxz: int(1) }),
     query({ where }),
   ]),
   ...rows('order', orders, (each) => [numbers, set('a/20', { g: int(9) }), query(each)]),
   ...rows('cursor', cursors, (each) => [numbers, set('a/20', { g: int(9) }), query(each)]),
   ...rows('collection', sources, (source) => [tree, query(source)]),
-  ...rows('parent', ['', 'x', '$db', ...['a', 'a/__x__', 'a/1'].map((path) => `${DOCUMENTS}/${path}`)], (parent) => [
-    tree,
-    query(collection('b'), parent),
-    query(EVERYWHERE, parent),
-  ]),
+  ...rows(
+    'parent',
+    [
+      '',
+      'x',
+      'x/p/databases/d/documents',
+      'projects/p/x/d/documents',
+      'projects/p/databases/d/x',
+      '$db',
+      ...['a', 'a/__x__', 'a/1'].map((path) => `${DOCUMENTS}/${path}`),
+    ],
+    (parent) => [tree, query(collection('b'), parent), query(EVERYWHERE, parent)],
+  ),
   ...rows('count', counts, (each) => [numbers, set('a/20', { f: text('x') }), each]),
+  // The name of the document has 20 bytes, each field two, each long string one more, and the document 32.
+  ...rows('size', sizes, ([value, size]) =>
+    [0, 1].map((more) =>
+      set('a/1', { x: long(500_000), y: long(MAX_BYTES - 20 - 32 - 500_003 - 3 - 2 - size + more), v: value }),
+    ),
+  ),
   ...rows('name', names, (path) => [set(path, { f: int(1) }), get(path), commit(remove(path))]),
   ...rows('field path', fieldPaths, (paths) => [
     set('a/1', { f: int(1), 'x.y': int(2), m: map({ k: int(1), n: map({ o: int(1) }) }) }),

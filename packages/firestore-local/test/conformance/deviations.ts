@@ -4,6 +4,7 @@ import {
   commit,
   inDatabase,
   long,
+  map,
   read,
   remove,
   set,
@@ -81,6 +82,13 @@ export const deviations: readonly Deviation[] = [
     calls: [call],
     code: INVALID_ARGUMENT,
   })),
+  {
+    title: 'a document that the 32 bytes of a map make too large',
+    reason: 'a map has the size of its entries and 32 bytes',
+    source: 'https://firebase.google.com/docs/firestore/storage-size',
+    calls: [set('a/1', { x: long(500_000), y: long(1024 * 1024 - 20 - 32 - 500_003 - 3 - 2 - 32 + 1), m: map({}) })],
+    code: INVALID_ARGUMENT,
+  },
   {
     title: 'a read time of 61 minutes ago',
     reason: 'within the past hour; within seven days only where point-in-time recovery is enabled',
