@@ -40,7 +40,7 @@ export async function sendOk(port: number, { method, body }: BenchRequest): Prom
   return promise;
 }
 
-/** Measures the requests per second of `connections` clients, each of which sends its next request after a response. */
+/** Measures the requests per second of `connections` clients. Each sends its next request after a response. */
 export async function measureThroughput(
   port: number,
   asked: BenchRequest,

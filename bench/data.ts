@@ -42,7 +42,7 @@ const marketOf = (i: number): Data => ({
   regions: ['north', 'south'],
 });
 
-/** Creates an order of about 600 bytes, of which a response contains 200. */
+/** Creates an order of about 600 bytes. A response contains about 200 of them. */
 const orderOf = (i: number, team_id: string): Data => ({
   team_id,
   market_id: `market-${i % MARKETS}`,

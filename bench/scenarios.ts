@@ -89,7 +89,7 @@ const READ_VARIANTS = [...COMPARED, 'sdk-stream'] as const;
 const GET: BenchRequest = { method: 'GET' };
 const post = (body: Buffer): BenchRequest => ({ method: 'POST', body });
 
-/** Measures the time from process start to the complete response, beside a function that does nothing. */
+/** Measures the time from process start to the complete response, and compares it with that of a function that does nothing. */
 async function coldStart(
   { plan, database, add, begin }: BenchContext,
   operation: string,

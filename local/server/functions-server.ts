@@ -39,8 +39,8 @@ export interface FunctionsServer {
 }
 
 /**
- * Serves each HTTPS function behind the Functions Framework's HTTP layer as in production, at `/<project>/<region>/<name>` as
- * the Firebase emulator does, and calls the scheduled ones on their schedule.
+ * Serves each HTTPS function behind the Functions Framework's HTTP layer, as in production. Its path is
+ * `/<project>/<region>/<name>`, as in Firebase's emulator. Scheduled functions are called on their schedule.
  *
  * @throws the error of `listen`, e.g. with code EADDRINUSE
  */

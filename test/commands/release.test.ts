@@ -46,7 +46,7 @@ function createCheckout(accepted: object = {}): string {
   return folder;
 }
 
-/** Removes a field from the description, as a second commit would. */
+/** Removes the additional field from the description of a checkout, which breaks clients. */
 const breakDescription = (folder: string) => cpSync(DESCRIPTION, join(folder, DESCRIPTION));
 
 const STORED_DATA = { 'stored data': 'A field has another unit.' };

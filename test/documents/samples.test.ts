@@ -145,7 +145,7 @@ beforeAll(async () => {
 });
 afterAll(cleanUp);
 
-/** Writes the sample list with other values of `info`. */
+/** Writes the sample list with a new key and these values of `info`. @returns the file */
 function writePayload(info: Record<string, string>): string {
   const example = JSON.parse(readFileSync(PAYLOAD, 'utf8')) as { info: object };
   const file = join(temporaryFolder(), 'payload.json');

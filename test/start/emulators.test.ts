@@ -12,7 +12,7 @@ afterAll(cleanUp);
 test('the command reports a taken port in one sentence, before anything starts', async () => {
   const { port } = emulators.firestore;
   const server = createServer().listen(port, emulators.functions.host);
-  // Another program may have it already.
+  // Another program may already listen at this port.
   await once(server, 'listening').catch(() => undefined);
   const args = ['--import', 'tsx', 'scripts/emulators.ts'];
   const { status, stdout, stderr } = runProgramSync(process.execPath, args);

@@ -43,7 +43,7 @@ const failAfter = (commits: number) => submitAndFail(service, BODY, { commits })
 const getKey = (key = KEY) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
 const readRecord = async () => (await getKey().get()).data() ?? {};
 
-/** Makes the key's attempt one in progress whose lease has expired. */
+/** Puts the key's attempt in progress, with an expired lease. */
 const expireLease = () => getKey().update({ status: 'processing', lease_expires_at: 1 });
 
 const parseLines = (out: string): unknown[] =>

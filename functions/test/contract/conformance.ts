@@ -4,8 +4,8 @@ import type { ReceivedResponse, RequestInfo } from '../support/received-response
 
 /**
  * Checks responses against docs/openapi.json, so that the document cannot differ from the service.
- * It rejects a status that is not described, a header that is missing, wrong or not described, and a
- * body that does not match its schema.
+ * It rejects a status that is not described, and a body that does not match its schema. It also
+ * rejects a header that is missing, wrong or not described.
  */
 
 /** Headers of HTTP itself and of the framework, which the document has no reason to describe. */

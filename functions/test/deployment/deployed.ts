@@ -15,7 +15,7 @@ import { REGION } from '../../src/lib/region';
 /** The output of `npm run build`, which a deployment uploads. */
 export const BUILT_PACKAGE = 'functions/dist';
 
-/** A copy of it, which test/support/deploy-package.mjs makes: other programs may build it again beside the tests. */
+/** A copy of it. test/support/deploy-package.mjs makes it, because other programs may build the package again during the tests. */
 export const DEPLOY_PACKAGE = process.env['DEPLOY_PACKAGE'] ?? BUILT_PACKAGE;
 
 export const PROJECT = 'demo-price-lists';

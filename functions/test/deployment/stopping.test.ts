@@ -21,7 +21,7 @@ interface World {
   db: Firestore;
 }
 
-/** Runs tests concurrently, because they mostly wait. Each has its own Firestore. */
+/** Adds a test with its own Firestore. These tests run concurrently, because they mostly wait. */
 const testInWorld = (title: string, run: (world: World) => Promise<void>) =>
   test.concurrent(
     title,

@@ -2,8 +2,8 @@ import type { ReceivedResponse } from './received-response';
 import type { OperationName } from './operations';
 
 /**
- * Finds confidential data in the log. At the end of each suite, it searches the suite's output for
- * the texts, prices and API keys of requests, and for the texts and prices of reads.
+ * Finds confidential data in the log. At the end of each suite, it searches the suite's output.
+ * It looks for the texts, prices and API keys of requests, and for the texts and prices of reads.
  */
 export interface LogLeakDetector {
   /** Notes a text that was logged or written to the console. */

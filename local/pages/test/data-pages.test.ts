@@ -209,7 +209,7 @@ test('a column can be sorted by if an index of firestore.indexes.json serves the
 describe('price lists', () => {
   const KEY_ID = createHash('sha256').update('BOQ-1').digest('hex');
 
-  /** Writes the records of two attempts of the key BOQ-1, the first of which an operator has released, and of another key. */
+  /** Writes the records of two attempts of the key BOQ-1, and of another key. An operator has released the first attempt. */
   beforeEach(async () => {
     const request = (boq_list_id: string, created_at: number, list: string | null) => ({
       info: { boq_list_id, name: `List of ${boq_list_id}`, date: '06/2026' },

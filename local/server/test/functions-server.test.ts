@@ -7,7 +7,7 @@ import { loadFunctions } from '../load-functions';
 import { startFunctionsServer, type FunctionsServer, type FunctionsServerOptions } from '../functions-server';
 import { call, cleanUp, temporaryFolder } from '../../../test/support/local-server';
 
-/** The host on its own, with a bundle made here: whatever a bundle exports is served. */
+/** Tests the server alone, with a bundle made here. It serves every export of a bundle. */
 
 const BUNDLE = `
   const deployable = (region, handler) => Object.assign(handler, { __endpoint: { region: [region] } });
