@@ -94,7 +94,6 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
       ).conflicts('status'),
     )
     .option('--limit <number>', 'how many keys to show', parseLimit, 20)
-    .option('--older-than <time>', 'only keys that last changed longer ago, such as 30m', parseDuration)
     .addOption(jsonOption())
     .addHelpText('after', exitCodes('the keys are listed, or there are none', 'the keys could not be read'))
     .action((options: ListOptions) => onCommand((context) => list(options, context)));
@@ -219,15 +218,6 @@ const parseRemark =
     }
     return text;
   };
-
-const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-
-/** @returns the duration in ms */
-function parseDuration(text: string): number {
-  const [, amount, unit] = /^(\d+)([smhd])$/.exec(text) ?? [];
-  if (amount === undefined) throw new InvalidArgumentError('Expected a number and a unit (s, m, h or d), such as 30m.');
-  return Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS];
-}
 
 /** @returns midnight UTC of the date, in Unix milliseconds */
 function parseDate(text: string): number {

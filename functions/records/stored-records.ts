@@ -19,7 +19,7 @@ import {
   type ListKind,
 } from '../src/lib/repositories/price-lists';
 import { toText } from '../src/lib/repositories/field-values';
-import { KEY_STATUSES, type Attempt, type ClaimedLists, type KeyRecord } from '../src/lib/schemas/key-record';
+import type { Attempt, ClaimedLists, KeyRecord } from '../src/lib/schemas/key-record';
 import { CALL_TIMEOUTS_MS } from '../src/lib/time-limits';
 
 /** Reads stored records for the operator's command, the audit and the data pages of `npm start`. No function repeats a call after an error. */
@@ -94,7 +94,7 @@ export async function findKeyRecords(
 }
 
 /** A client may send one request id with many requests. */
-const MAX_MATCHES = 20;
+export const MAX_MATCHES = 20;
 
 /** Finds the keys that an id of this type matches, even keys without a record. */
 export async function findBoqListIds(db: Database, id: string, idType: IdType): Promise<string[]> {
@@ -183,13 +183,6 @@ export async function readPage(
 }
 
 export const countKeyRecords = (db: Database): Promise<number> => db.count(keyRecords(db), CALL_TIMEOUTS_MS.query);
-
-/** Counts the key records with a valid status, even if the rest of the record does not parse. */
-export const countKeyRecordsWithStatus = (db: Database): Promise<number> =>
-  db.count(keyRecords(db).where('status', 'in', KEY_STATUSES), CALL_TIMEOUTS_MS.query);
-
-/** Whether a key record has a valid status, so that a query by status finds it. */
-export const hasStatus = ({ status }: Fields): boolean => KEY_STATUSES.some((each) => each === status);
 
 /** Reads the stored fields of a key record by the id of its document. @returns undefined if there is none */
 export async function readKeyDocument(db: Database, id: string): Promise<StoredDocument | undefined> {

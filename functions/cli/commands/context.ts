@@ -3,7 +3,13 @@ import { retry } from '../../src/lib/firestore/retry';
 import type { QueryDocumentSnapshot } from 'firebase-admin/firestore';
 import type { WorkContext } from '../../src/lib/work-context';
 import type { Database } from '../../src/lib/firestore/database';
-import { findAttemptDocuments, findKeyRecords, type FoundKeyRecord, type IdType } from '../../records/stored-records';
+import {
+  findAttemptDocuments,
+  findKeyRecords,
+  MAX_MATCHES,
+  type FoundKeyRecord,
+  type IdType,
+} from '../../records/stored-records';
 import { CommandError } from '../errors';
 import { isLeaseHeld } from '../../src/price-lists/key-state-machine';
 import { formatId, formatTime } from '../format';
@@ -37,8 +43,9 @@ export async function findKey(id: string, { idType }: IdOptions, context: Comman
   }
   if (others.length === 0) return first;
   const matches = found.map(({ record, idTypes }) => `\n  ${formatId(record.boq_list_id)}  # by ${idTypes.join(', ')}`);
+  const more = found.length < MAX_MATCHES ? '' : ', and perhaps more';
   throw new CommandError(
-    `The id ${quoteId(id)} matches ${count(found.length, 'key')}. Run the command again with one of these:\n${matches.join('')}`,
+    `The id ${quoteId(id)} matches ${count(found.length, 'key')}${more}. Run the command again with one of these:\n${matches.join('')}`,
   );
 }
 
@@ -58,21 +65,12 @@ export class UnknownKeyError extends CommandError {
   }
 }
 
-/** Half of the maximum size of a document. Later attempts fill the other half. */
-const MAX_RECORD_BYTES = 512 * 1024;
-
 /** @throws CommandError if an operator may not act on the key now */
 export function assertActionAllowed({ record, readAt }: FoundKeyRecord): void {
   if (isLeaseHeld(record, readAt)) {
     const until = formatTime(record.lease_expires_at);
     throw new CommandError(
       `An attempt on the key is in progress. Its lease lasts until ${until}. Wait until the attempt ends.`,
-    );
-  }
-  if (Buffer.byteLength(JSON.stringify(record)) > MAX_RECORD_BYTES) {
-    throw new CommandError(
-      `The key was resumed or released ${count(record.actions.length, 'time')}, so its record is full. ` +
-        'Ask the client to send the price list with another boq_list_id.',
     );
   }
 }

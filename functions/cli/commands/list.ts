@@ -1,19 +1,12 @@
 import { forEachConcurrently } from '../../records/concurrency';
 import { retry } from '../../src/lib/firestore/retry';
 import {
-  countKeyRecords,
-  countKeyRecordsWithStatus,
-  hasStatus,
-  PAGE_SIZE,
   readKeysByStatus,
   readListStatuses,
-  readPage,
   readPages,
   UNRESOLVED_STATUSES,
-  type StoredDocument,
   type UnusableOutcome,
 } from '../../records/stored-records';
-import { collections } from '../../src/lib/firestore/collections';
 import { KEYS_PER_PAGE, type FoundKey } from '../../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { describeUnreadable } from '../errors';
@@ -24,8 +17,6 @@ import { toJson, type CommandContext } from './context';
 
 export interface ListOptions {
   status?: KeyRecord['status'][];
-  /** The minimum age in ms. */
-  olderThan?: number;
   /** Only completions without lists, or with another currency than the market's. */
   withoutLists?: true;
   otherCurrency?: true;
@@ -38,7 +29,7 @@ const WITHOUT_LISTS: UnusableOutcome = { field: 'lists', value: null };
 const OTHER_CURRENCY: UnusableOutcome = { field: 'lists.currency_differs', value: true };
 
 export async function list(
-  { status: given, olderThan = 0, withoutLists, otherCurrency, limit, json }: ListOptions,
+  { status: given, withoutLists, otherCurrency, limit, json }: ListOptions,
   context: CommandContext,
 ): Promise<number> {
   const { terminal } = context;
@@ -49,7 +40,6 @@ export async function list(
   const inProgress = keys.filter(({ record, readAt }) => isLeaseHeld(record, readAt)).map(({ record }) => record);
   const selected = keys
     .map(({ record }) => record)
-    .filter((record) => now - record.updated_at >= olderThan)
     .filter((record) => status !== undefined || !inProgress.includes(record))
     .sort((a, b) => a.updated_at - b.updated_at);
   const summaries = await readSummaries(json === true ? selected : selected.slice(0, limit), context);
@@ -85,21 +75,7 @@ export async function readKeys(
     retry(() => readKeysByStatus(db, statuses, after, outcome), workContext, 'outage');
   for await (const page of readPages(read, KEYS_PER_PAGE)) keys.push(...page);
   const unreadable = keys.filter(({ kind }) => kind === 'unreadable').map(({ reference }) => reference.path);
-  unreadable.push(...(await findKeysWithoutStatus(context)));
   return { keys: keys.filter((key) => key.kind === 'readable'), unreadable };
-}
-
-/** Finds records with a missing or damaged status. No query finds them, so it reads all records if two counts differ. */
-async function findKeysWithoutStatus({ db, workContext }: CommandContext): Promise<string[]> {
-  const count = (fn: typeof countKeyRecords) => retry(() => fn(db), workContext, 'outage');
-  if ((await count(countKeyRecords)) === (await count(countKeyRecordsWithStatus))) return [];
-  const found: string[] = [];
-  const read = (after: StoredDocument | undefined) =>
-    retry(() => readPage(db, collections.priceListIdempotency, ['status'], after), workContext, 'outage');
-  for await (const page of readPages(read, PAGE_SIZE)) {
-    for (const [id, stored] of page) if (!hasStatus(stored)) found.push(`${collections.priceListIdempotency}/${id}`);
-  }
-  return found;
 }
 
 /** Maximum number of keys whose list documents one call reads. */
@@ -108,12 +84,9 @@ const KEYS_PER_CALL = 100;
 /** Maximum number of counts at once. Each takes about 10 ms, and mostly waits. */
 const CONCURRENT_COUNTS = 40;
 
-/** Fewer keys than this are read so fast that no progress is shown. */
-const MIN_KEYS_WITH_PROGRESS = 100;
-
 async function readSummaries(
   records: readonly KeyRecord[],
-  { terminal, db, workContext }: CommandContext,
+  { db, workContext }: CommandContext,
 ): Promise<KeySummary[]> {
   const summaries = new Map<KeyRecord, KeySummary>();
   for (let start = 0; start < records.length; start += KEYS_PER_CALL) {
@@ -123,7 +96,6 @@ async function readSummaries(
     await forEachConcurrently(some, CONCURRENT_COUNTS, async (record) => {
       summaries.set(record, await retry(() => readKeySummary(record, statuses, db), workContext, 'outage'));
     });
-    if (records.length >= MIN_KEYS_WITH_PROGRESS) terminal.drawProgress(summaries.size, records.length, 'keys');
   }
   return records.flatMap((record) => summaries.get(record) ?? []);
 }

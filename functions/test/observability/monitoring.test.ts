@@ -381,6 +381,7 @@ const toCompletion = (since_claim_ms: number, minute: number): LogEntry[] => [
 test.each<[what: string, bad: number, good: number, minute: number, policies: string[]]>([
   ['reads', 3, 1_000, -300, []],
   ['reads', 6, 1_000, -300, FAILING_READS],
+  ['reads', 6, 300, -50, FAILING_READS],
   ['reads', 6, 300, -2, ['reads-fail', ...FAILING_READS]],
   ['creations', 6, 1_000, -300, []],
   ['creations', 6, 100, -300, FAILING_CREATIONS],

@@ -124,15 +124,6 @@ describe('a key record', () => {
   ])('%s', (_, fields, documentId, expected) => {
     expect(checkKeyRecord({ ...record, ...fields }, documentId)).toEqual(expected);
   });
-
-  test('has its current attempt and the released ones of its history', () => {
-    const archived = { ...createKeyRecord({ document_id: 'earlier' }), settled_at: 1 };
-    const held = { ...record, history: [archived] };
-    expect(getAttemptsOfKey(held)).toEqual([
-      { record: held, attempt: held, status: 'completed' },
-      { record: held, attempt: archived, status: 'released' },
-    ]);
-  });
 });
 
 test.each<[string, Partial<KeyRecord>, unknown, string | null]>([
@@ -469,12 +460,6 @@ describe('a list', () => {
       );
     },
   );
-
-  test('of an attempt without lists may have any status', () => {
-    const [recorded] = getAttemptsOfKey(createKeyRecord());
-    if (recorded === undefined) throw new Error('a record has its present attempt');
-    expect(checkListStatus(recorded, 'price_list', undefined)).toEqual([]);
-  });
 });
 
 test('compareEntries lists missing, different and extra entries', async () => {
