@@ -78,7 +78,7 @@ test.each<[string, string, () => Promise<unknown>]>([
   ['a search of vectors', 'Vector', () => db.collection('c').findNearest(search).get()],
   ['the plan of a query', 'Query explain', () => db.collection('c').explain()],
   ['partitions', 'Partitions', partition],
-])('%s', async (_, subject, call) => {
+])('the server refuses %s', async (_, subject, call) => {
   const { message } = await rejection(call());
   expect(message).toMatch(
     new RegExp(`12.*${subject}.*: firestore-local does not serve this\\. Google's emulator .* FIRESTORE_EMULATOR_HOST`),
@@ -94,7 +94,7 @@ test.each<[string, Call]>([
   ['a count up to a number', countUpTo],
   ['a page of collections', call('ListCollectionIds', { parent: DOCUMENTS, pageSize: 1 })],
   ['a write that only transforms', commit({ transform: { document: `${DOCUMENTS}/c/a`, fieldTransforms: [] } })],
-])('%s, which no SDK sends as it is here', async (_, refused) => {
+])('the server refuses %s, sent without an SDK', async (_, refused) => {
   const server = connect(bench.server.address);
   const answers = await runSequence(server, 'projects/raw/databases/(default)', [set('c/a'), refused]);
   expect(answers.at(-1)).toEqual({ code: 12 });

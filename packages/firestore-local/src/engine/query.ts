@@ -20,7 +20,7 @@ import {
 export interface PreparedQuery {
   readonly source: StructuredQuery;
   readonly orders: readonly Order[];
-  /** Whether the result contains a document of the collections, before the limit applies. */
+  /** Returns whether the query finds a document of its collections, before the limit applies. */
   readonly matches: (doc: StoredDoc) => boolean;
 }
 
