@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { resolve } from 'node:path';
-import { findGuide, GUIDES_INDEX } from './guides';
+import { findGuide } from './guides';
 import { html, type Content, type Html } from './html';
 import { PAGE_HEADERS, formatPolicy } from './page-headers';
 import { renderShell } from './shell';
@@ -50,23 +50,6 @@ export function createPageRoutes(apiKey: string): (path: string) => RequestListe
     );
   };
 }
-
-/** Responds with 404 and a page that links to the others. */
-export const sendNotFoundPage: RequestListener = (_, response) => {
-  const page = renderShell({
-    title: 'Not found',
-    body: html`<main id="content">
-      <h1>Not found</h1>
-      <p>The service has no page and no operation at this address.</p>
-      <ul>
-        <li><a href="/">API reference</a>: every operation with its address, to try there</li>
-        <li><a href="/${GUIDES_INDEX}">Guides</a>: the documents</li>
-        <li><a href="/data">Data</a>: what is stored</li>
-      </ul>
-    </main>`,
-  });
-  send(response, 404, HTML, page.text);
-};
 
 /** Swagger UI and the diagrams set styles by script. Everything comes from this server. */
 const SCRIPTED_POLICY = formatPolicy({

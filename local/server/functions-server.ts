@@ -1,10 +1,9 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { http, type HttpFunction } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
 import { refuseForeignHost } from '../pages/page-headers';
-import { sendNotFoundPage } from '../pages';
 import { HOST } from './local-config';
 import { startSchedules, type ScheduledFunction } from './schedules';
 
@@ -51,6 +50,7 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
   const routes = entries.map(([name, handler]) => [paths.get(name), wrapWithFramework(name, handler)] as const);
 
   const server = createServer((request, response) => {
+    takeCompleteAddress(request);
     if (refuseForeignHost(request, response)) return;
     const { path, query } = parseTarget(request.url ?? '');
     const [name, listener] = routes.find(([name]) => path === name || path.startsWith(`${name}/`)) ?? [];
@@ -67,10 +67,8 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
   server.setTimeout(0);
   const origin = await listen(server, port);
   const addresses = new Map([...paths].map(([name, path]) => [name, origin + path]));
-  const sendNotFound: RequestListener = (request, response) => {
-    const isBrowser = request.method === 'GET' && request.headers.accept?.includes('text/html') === true;
-    if (isBrowser) sendNotFoundPage(request, response);
-    else sendJson(response, 404, { error: 'Not found', addresses: Object.fromEntries(addresses) });
+  const sendNotFound: RequestListener = (_, response) => {
+    sendJson(response, 404, { error: 'Not found', addresses: Object.fromEntries(addresses) });
   };
   const stopSchedules = startSchedules(Object.values(functions).filter(isScheduled));
   const close = (graceMs: number) => {
@@ -80,10 +78,16 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
   return { origin, addresses, close };
 }
 
-/**
- * Normalises the path of a request target by RFC 3986, section 6.2.2. The service's own code has turned every target into a path
- * (functions/src/lib/http/incoming-requests.ts).
- */
+/** Takes the host and the path from a target that is a complete address (RFC 9112, section 3.2.2). */
+function takeCompleteAddress(request: IncomingMessage): void {
+  const { url = '' } = request;
+  if (!/^https?:/i.test(url) || !URL.canParse(url)) return;
+  const { host, pathname, search } = new URL(url);
+  request.headers.host = host;
+  request.url = pathname + search;
+}
+
+/** Normalises the path of a request target by RFC 3986, section 6.2.2. */
 function parseTarget(target: string): { path: string; query: string } {
   const [path = '', ...query] = target.split('?');
   const url = `http://localhost${path}`;

@@ -2,7 +2,6 @@ import type { Firestore } from '@google-cloud/firestore';
 import { parseApiKeys } from '../../functions/src/lib/api-keys';
 import { createDataRoutes } from '../pages/data';
 import { createPageRoutes } from '../pages';
-import { seedIfEmpty } from '../sample';
 import { startFunctionsServer, type DeployableFunction } from './functions-server';
 import { PROJECT, type LocalConfig } from './local-config';
 import { toPortError } from './port';
@@ -11,7 +10,7 @@ import { formatCalls, formatFacts } from './startup-message';
 
 /**
  * Serves the functions and the local pages. start.ts imports it only when the config is valid. It loads the Firestore SDK, which
- * is slow, only for the first data page, or to add the sample data to another Firestore.
+ * is slow, only for the first data page.
  */
 
 export interface LocalServer {
@@ -26,7 +25,7 @@ export interface LocalServer {
 }
 
 /**
- * Adds the sample data to an empty Firestore and starts the server.
+ * Starts the server.
  *
  * @throws StartupError if the port is taken
  */
@@ -37,7 +36,6 @@ export async function serve(
 ): Promise<LocalServer> {
   let client: Promise<Firestore> | undefined;
   const getClient = () => (client ??= import('@google-cloud/firestore').then(({ Firestore }) => new Firestore()));
-  const seeded = firestore.seeded ?? (config.sampleData ? await seedIfEmpty(await getClient()) : 0);
   const getPageRoute = createPageRoutes(parseApiKeys(config.apiKey).plainKeys[0] ?? '');
   const getDataRoute = createDataRoutes(getClient);
   const functions = await startFunctionsServer({
@@ -48,7 +46,7 @@ export async function serve(
   }).catch((error: unknown) => {
     throw toPortError(error, config.functionsPort, 'FUNCTIONS_PORT');
   });
-  const facts = formatFacts({ config, functions, firestoreAddress: firestore.address, seeded });
+  const facts = formatFacts({ config, functions, firestoreAddress: firestore.address, seeded: firestore.seeded });
   return {
     message: `\n${formatCalls(config.apiKey, functions.addresses)}\n${facts}`,
     facts,

@@ -88,7 +88,6 @@ const PAGES = [
   '/data',
   '/data/orders?sort=-created_at',
   '/data/orders/ord-2026-00332',
-  '/nowhere',
 ];
 
 test('a guide beside the list of guides is accessible', async () => {

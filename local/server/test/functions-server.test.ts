@@ -63,17 +63,6 @@ test.each(['/', '/demo/us-central1/echoes', '/demo/us-central1'])(
   },
 );
 
-test('at an unknown address a browser gets a page with links', async () => {
-  const { origin } = await host();
-  const { status, headers, text } = await call(`${origin}/nowhere`, {
-    headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
-  });
-  expect(status).toBe(404);
-  expect(headers.get('content-type')).toMatch(/^text\/html/);
-  const links = ['/', '/docs/README.md', '/data'];
-  expect([...text.matchAll(/<a href="(\/.*?)"/g)].map(([, href]) => href)).toEqual([...links, ...links]);
-});
-
 describe('a request target', () => {
   /** Sends a request line as it is, and returns the status and the body of the response. */
   async function send(port: string, target: string, host = `127.0.0.1:${port}`): Promise<string> {

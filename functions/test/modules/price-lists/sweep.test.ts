@@ -4,7 +4,7 @@ import { systemClock, type Clock } from '../../../src/lib/clock';
 import { StoppedError } from '../../../src/lib/errors';
 import type { WorkContext } from '../../../src/lib/work-context';
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
-import { CALL_TIMEOUTS_MS, LEASE_DURATION_MS, SWEEP_ASK_INTERVAL_MS } from '../../../src/lib/time-limits';
+import { CALL_TIMEOUTS_MS, LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { createPriceLists } from '../../../src/price-lists/create';
 import { sweep, type SweepOptions, type SweepResult } from '../../../src/price-lists/sweep';
 import { atCommit, failCommits, getNames, isEntries, isKeyEvent } from '../../support/commits';
@@ -61,6 +61,25 @@ function startSweep(options: Partial<SweepOptions> = {}, changed: Partial<WorkCo
 async function runSweep(...args: Parameters<typeof startSweep>) {
   const { summary, results, ...others } = startSweep(...args);
   return { ...others, summary: await summary, results: results.sort(([a], [b]) => (a < b ? -1 : 1)) };
+}
+
+let callTimeout: jest.ReplaceProperty<number> | undefined;
+afterEach(() => callTimeout?.restore());
+
+/**
+ * A clock for a sweep whose commit a test holds. The sweep asks again every 50 ms. No other timeout ends a call on a busy machine, because
+ * a retry would advance the clock.
+ */
+function createHoldingClock(): Clock {
+  callTimeout = jest.replaceProperty(CALL_TIMEOUTS_MS, 'commit', 600_000);
+  return {
+    elapsedMs: () => database.clock.elapsedMs(),
+    sleep: (...args) => database.clock.sleep(...args),
+    createTimeout: (_, createReason, ...parents) => {
+      const ms = createReason().message === 'time to ask again' ? 50 : 600_000;
+      return systemClock.createTimeout(ms, createReason, ...parents);
+    },
+  };
 }
 
 describe('a sweep', () => {
@@ -215,14 +234,13 @@ describe('a sweep', () => {
 
   test('ends a query for entries that hangs at the timeout of a query, and resumes the key', async () => {
     await fail('a', STOPPED);
-    const timeout = jest.replaceProperty(CALL_TIMEOUTS_MS, 'query', CALL_TIMEOUTS_MS.query / 100);
+    callTimeout = jest.replaceProperty(CALL_TIMEOUTS_MS, 'query', CALL_TIMEOUTS_MS.query / 100);
     const fault = database.firestore.faults.inject({ rpc: 'RunQuery', nth: 3, action: { kind: 'hang' } });
     const startedAt = performance.now();
     expect((await runSweep()).summary).toEqual({ ...NOTHING_DONE, resumed: 1 });
     expect(fault.count).toBe(1);
     // The query without its shortened timeout would take 45 s.
     expect(performance.now() - startedAt).toBeLessThan(40_000);
-    timeout.restore();
   });
 
   test('that is busy finds a key whose due time is a minute old, because its commit may land so late', async () => {
@@ -231,14 +249,8 @@ describe('a sweep', () => {
     database.clock.advance(60_000);
     const { promise, resolve: letGo } = Promise.withResolvers<undefined>();
     const { fired } = atCommit(database, isEntries, () => promise);
-    const createTimeout: Clock['createTimeout'] = (ms, ...rest) =>
-      systemClock.createTimeout(ms === SWEEP_ASK_INTERVAL_MS ? 50 : ms, ...rest);
-    const { clock } = database;
     await getKey('b').update({ sweep_due_at: FieldValue.delete() });
-    const { summary, results } = startSweep(
-      {},
-      { clock: { elapsedMs: () => clock.elapsedMs(), sleep: (...args) => clock.sleep(...args), createTimeout } },
-    );
+    const { summary, results } = startSweep({}, { clock: createHoldingClock() });
     await fired;
     await updateKey(getKey('b'), { ...STOPPED, updated_at: late.updated_at });
     await waitFor(() => results.length === 1);
@@ -259,14 +271,7 @@ describe('a sweep', () => {
     const lists = await Promise.all(['a', 'b'].map(async (key) => (await readKey(key)).lists?.price_list_id ?? ''));
     const { fired } = atCommit(database, isOf(lists[0] ?? ''), () => promise);
     failCommits(database, isOf(lists[1] ?? ''), { code: 'UNAVAILABLE', times: Infinity });
-    const createTimeout: Clock['createTimeout'] = (ms, ...rest) =>
-      systemClock.createTimeout(ms === SWEEP_ASK_INTERVAL_MS ? 50 : ms, ...rest);
-    const clock: Clock = {
-      elapsedMs: () => database.clock.elapsedMs(),
-      sleep: (...args) => database.clock.sleep(...args),
-      createTimeout,
-    };
-    const { summary, results } = startSweep({}, { clock });
+    const { summary, results } = startSweep({}, { clock: createHoldingClock() });
     await fired;
     database.clock.advance(1);
     await waitFor(() => results.length === 1);
@@ -320,15 +325,9 @@ describe('a sweep', () => {
     await fail('b', { ...STOPPED, updated_at: TEST_START + 1 });
     const { promise, resolve: letGo } = Promise.withResolvers<undefined>();
     const { fired } = atCommit(database, isEntries, () => promise);
-    const createTimeout: Clock['createTimeout'] = (ms, ...rest) =>
-      systemClock.createTimeout(ms === SWEEP_ASK_INTERVAL_MS ? 100 : ms, ...rest);
-    const { clock } = database;
-    const { summary, results } = startSweep(
-      {},
-      { clock: { elapsedMs: () => clock.elapsedMs(), sleep: (...args) => clock.sleep(...args), createTimeout } },
-    );
+    const { summary, results } = startSweep({}, { clock: createHoldingClock() });
     await fired;
-    clock.advance(1);
+    database.clock.advance(1);
     await waitFor(() => results.length === 1);
     expect(results.map(([key, result]) => [key, result])).toEqual([['b', 'resumed']]);
     letGo(undefined);
