@@ -6,19 +6,17 @@ import type { DeclaredIndexes, Deployment } from './deploy/deployment';
 import { createGoogleClient, readAccessToken } from './deploy/google-api';
 import { readDeployManifest } from './deploy/manifest';
 
-const USAGE = `Usage: npm run deploy:check -- --project <project> [--keep-rules]
+const USAGE = `Usage: npm run deploy:check -- --project <project>
 
 Lists what a deployment needs, what the project has and what it lacks, with the command that supplies it. Changes nothing.
-
---keep-rules  the project keeps its own Firestore rules, which a deployment of indexes and functions leaves alone
 
 Exit code: 0 everything is there, 1 something is missing, 2 something could not be checked, 64 wrong usage.`;
 
 async function main(): Promise<number> {
-  const { project, keepRules } = readOptions();
+  const project = readProject();
   const token = await readAccessToken(process.env);
   const google = createGoogleClient(project, token, process.env['GOOGLE_API_ENDPOINT']);
-  const findings = await runChecks({ ...(await readDeployment(project)), keepRules }, google);
+  const findings = await runChecks(await readDeployment(project), google);
   if (token === undefined)
     console.error('No Google credentials: only this folder is checked. Run: gcloud auth application-default login\n');
   console.log(formatFindings(findings));
@@ -29,12 +27,11 @@ async function main(): Promise<number> {
 const PROJECT_ID = /^[a-z][a-z0-9-]{4,28}[a-z0-9]$/;
 const PROJECT_ID_RULE = 'a project id has 6 to 30 lower-case letters, digits and hyphens, and begins with a letter.';
 
-function readOptions(): { project: string; keepRules: boolean } {
-  const options = { project: { type: 'string' }, 'keep-rules': { type: 'boolean' } } as const;
-  const { project, 'keep-rules': keepRules = false } = readArguments(USAGE, { options }).values;
+function readProject(): string {
+  const { project } = readArguments(USAGE, { options: { project: { type: 'string' } } }).values;
   if (project === undefined) refuseArguments('--project is missing: the id of the project to deploy to.', USAGE);
   if (!PROJECT_ID.test(project)) refuseArguments(`--project ${project}: ${PROJECT_ID_RULE}`, USAGE);
-  return { project, keepRules };
+  return project;
 }
 
 interface FirebaseConfig {
@@ -44,7 +41,7 @@ interface FirebaseConfig {
 // Reads firebase.json at run time, because the workflow sets the database in it.
 const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
 
-async function readDeployment(projectId: string): Promise<Omit<Deployment, 'keepRules'>> {
+async function readDeployment(projectId: string): Promise<Deployment> {
   const file = `functions/.env.${projectId}`;
   const parameters = existsSync(file) ? (parseEnv(readFileSync(file, 'utf8')) as Record<string, string>) : undefined;
   const manifest = await readDeployManifest('functions/dist');
