@@ -40,7 +40,7 @@ const rooms = Object.entries(ROOMS).map(([room, allowed]) => ({
   to: { path: '^packages/', pathNot: `${STORE}(${[room, ...allowed].join('|')})/` },
 }));
 
-/** Where a package is found, or its bare name where it cannot be resolved. */
+/** Returns a pattern for the paths of packages, and for their bare names where they cannot be resolved. */
 const packages = (...names) => `(^|node_modules/)(${names.join('|')})(/|$)`;
 
 const FIRESTORE_PACKAGES = packages('firebase-admin', '@google-cloud/firestore', '@grpc/grpc-js', 'protobufjs');

@@ -73,7 +73,7 @@ export interface StoredList {
   entries: EntryDifferences | null;
 }
 
-/** Checks a key record without its attempts. @param id the id of its document */
+/** Checks a key record without the records of its attempts. @param id the id of its document */
 export function checkKeyRecord(record: KeyRecord, id: string): Violation[] {
   const { boq_list_id, status, response } = record;
   const report = createReporter(boq_list_id, `${collections.priceListIdempotency}/${id}`);
@@ -163,7 +163,7 @@ export function checkTimes(record: KeyRecord, readAt: number): Violation[] {
 
 const toTimeText = (ms: number): string => new Date(ms).toISOString();
 
-/** Checks an attempt, its payload and its lists. */
+/** Checks the request record, the payload, the response and the lists of an attempt. */
 export function checkAttempt(recorded: AttemptOfKey, stored: AttemptDocuments): Violation[] {
   const info = stored.payload.kind === 'valid' ? stored.payload.submission.info : undefined;
   const { lists } = stored;

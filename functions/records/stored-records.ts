@@ -22,7 +22,7 @@ import { toText } from '../src/lib/repositories/field-values';
 import type { Attempt, ClaimedLists, KeyRecord } from '../src/lib/schemas/key-record';
 import { CALL_TIMEOUTS_MS } from '../src/lib/time-limits';
 
-/** Reads stored records for the operator's command, the audit and the data pages of `npm start`. No function repeats a call after an error. */
+/** Reads stored records for the operator's command, the audit and the data pages of `npm start`. Only `streamEntries` repeats a call after an error. */
 
 /** Reads the record of a key. It is undefined if no request for the key was ever accepted. */
 export const readKeyRecord = (db: Database, boqListId: string): Promise<KeySnapshot> =>
@@ -216,8 +216,8 @@ export const ID_TYPE_OF = {
 } as const satisfies Record<string, IdType>;
 
 /**
- * Finds the next document of a collection that has entries or payload chunks, whether or not it exists itself.
- * Reads one entry or chunk, since Firestore lists no documents that do not exist in a query of their collection.
+ * Finds the next document of a collection that has entries or payload chunks, even if it does not exist. Reads one
+ * entry or chunk, because a query of the collection does not find documents that do not exist.
  *
  * @param after id of the previous document; '' for the first
  */
@@ -232,7 +232,7 @@ export async function findNextParent(
   const group = db.firestore.collectionGroup(subcollection).where(FieldPath.documentId(), '>=', start);
   for await (const { ref } of db.stream(group.limit(1).select())) {
     const [found, id] = ref.path.split('/');
-    // Another application may have a subcollection of the same name.
+    // Beyond this collection, documents of other ones can have a subcollection of the same name.
     if (found === collection) return id;
   }
   return undefined;

@@ -8,5 +8,5 @@ export { getWarehouses } from './get-warehouses';
 export { supplyOrdersInvoices } from './supply-orders-invoices';
 export { sweepPriceLists } from './sweep-price-lists';
 
-/** Every process that loads this module serves functions. The index that the build writes makes the same call. */
+/** Prepares a process that serves functions. The deployed index.cjs, which scripts/build.mjs writes, makes the same call. */
 startInstance();

@@ -6,7 +6,7 @@ import { getOperations, type Operation } from './operations';
 
 const operations = getOperations();
 
-/** Cloud Run's names of functions. */
+/** Returns Cloud Run's names of functions. */
 const toServices = (names: string[]): string[] => names.map((name) => name.toLowerCase()).sort();
 
 const all = toServices(Object.keys(functions));

@@ -1,6 +1,6 @@
 /**
- * All time limits, in milliseconds. They are in one file because they depend on each other: a limit
- * that follows from others is computed from them.
+ * The time limits that depend on each other, in milliseconds. A limit that follows from others is
+ * computed from them.
  */
 
 /** The timeout of one try of a call, after which the try fails with DEADLINE_EXCEEDED. */

@@ -6,8 +6,8 @@ import { MAX_PAUSE_MS, RETRY_MS, type RetryRegime } from '../time-limits';
 
 /**
  * Retries calls to Firestore after transient errors, under the regimes of time-limits.ts. A call must
- * be safe to execute twice: a read, a write of fixed values to fixed ids, or an event of a key, each
- * try of which begins by reading the key record.
+ * be safe to execute twice: a read, a write of fixed values to fixed ids, or an event of a key. Each
+ * try of an event begins by reading the key record.
  */
 
 /** The codes after which the same call may succeed, whether it reads or writes. */

@@ -108,7 +108,7 @@ const MAX_LOGGED_ORIGIN_LENGTH = 300;
 /** Cuts an origin and replaces unusual characters, because a client may send any text as its origin. */
 const toLoggedOrigin = (origin: string): string => origin.slice(0, MAX_LOGGED_ORIGIN_LENGTH).replace(/[^!-~]/g, '?');
 
-/** Responds to a preflight, and adds the CORS headers to any other response. @returns whether it was a preflight */
+/** Responds to a preflight. Adds the CORS headers for an allowed origin. @returns whether it was a preflight */
 async function handleCors(exchange: Exchange): Promise<boolean> {
   const { request, response, context, logFields } = exchange;
   const isAllowed = applyCors(request, response, getAllowedOrigins());

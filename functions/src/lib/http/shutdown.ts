@@ -13,7 +13,7 @@ const LINGER_MS = 50;
 export class Shutdown {
   /** Aborts at SIGTERM. No new write begins after that. */
   readonly refuseWrites = new AbortController();
-  /** Aborts the running writes, most of which have ended by then. */
+  /** Aborts the writes that are still running after a few seconds. */
   readonly abortWrites = new AbortController();
   /** Ends the reads, and the wait for all other handlers. */
   readonly stopWaiting = new AbortController();
