@@ -12,8 +12,8 @@ const { node } = process.versions;
 const [[major, minor], [oldestMajor, oldestMinor]] = [node, OLDEST].map((version) => version.split('.').map(Number));
 if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) {
   console.error(
-    `This needs Node ${OLDEST} or later, but Node ${node} runs it. Install a newer one. On Linux and Windows, npm scripts, ` +
-      '`npm run emulators` too, and npx use the Node in node_modules; if npm has lost the link to it, this restores it: npm run postinstall',
+    `This needs Node ${OLDEST} or later, but Node ${node} runs it. Install a newer one. ` +
+      'On Linux and Windows, npm scripts and npx use the Node in node_modules. If npm has removed the link to it, run: npm run postinstall',
   );
   process.exit(1);
 }

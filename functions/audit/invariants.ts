@@ -133,7 +133,7 @@ export function checkOverdue(
   if (status !== 'requires_review' || typeof sweepDueAt !== 'number' || readAt < sweepDueAt + OVERDUE_MS) return [];
   const minutes = Math.floor((readAt - sweepDueAt) / 60_000);
   const report = createReporter(boq_list_id, `${collections.priceListIdempotency}/${id}`);
-  return [report('sweep_due_at', `is due for ${minutes} min, and no sweep has resumed or reported it`)];
+  return [report('sweep_due_at', `has been due for ${minutes} min, and no sweep has resumed or reported it`)];
 }
 
 /** How long a lease may have expired before it counts as a violation, because several sweeps run in this time. */
@@ -149,7 +149,7 @@ export function checkTimes(record: KeyRecord, readAt: number): Violation[] {
   const { status, lease_expires_at, updated_at } = record;
   const report = createKeyReporter(record);
   if (status === 'requires_review' && updated_at > readAt) {
-    const message = `was changed at ${toTimeText(updated_at)}, in the future, so no sweep resumes it before: use resume or release`;
+    const message = `was changed at ${toTimeText(updated_at)}, in the future, so no sweep resumes it before then: use resume or release`;
     return [report('sweep_due_at', message)];
   }
   if (status !== 'processing') return [];

@@ -168,7 +168,7 @@ function addCommandsOfAllKeys(program: Command, onCommand: (run: Run) => void): 
   program
     .command('sweep')
     .description(
-      'Resume attempts that crashed or failed for a transient cause. Safe beside other sweeps and operators.',
+      'Resume attempts that crashed or failed for a transient cause. Other sweeps and operators may act at the same time.',
     )
     .option('--dry-run', 'print what the sweep would do, and write nothing')
     .addOption(jsonOption())

@@ -71,7 +71,7 @@ export const checkTraffic = (deployment: Deployment, ask: AskGoogle): Requiremen
       if (bound.length > 0) services.push(service.split('/').at(-1) ?? '');
     }
     if (services.length === 0) return undefined;
-    const detail = `${revisions.join(', ')}: the next deployment receives no traffic, and functions:secrets:prune may destroy the API keys that this needs`;
+    const detail = `${revisions.join(', ')}: the next deployment receives no traffic, and functions:secrets:prune may destroy the API keys that these revisions need`;
     const toLatest = `gcloud run services update-traffic $service --to-latest --region ${REGION} --project ${deployment.projectId}`;
     return [detail, `for service in ${services.join(' ')}; do ${toLatest}; done`];
   },

@@ -3,7 +3,7 @@ import { parseApiKeys, type ApiKey } from './api-keys';
 import { findOriginProblem } from './origins';
 
 /**
- * The service's parameters and secrets. No other module reads them. Values are read per request, not
+ * The service's parameters and secrets. No other module reads them. Values are read at run time, not
  * while the module loads, because a deployment loads it without values.
  */
 

@@ -160,7 +160,7 @@ test.each<[string, Partial<KeyRecord>, unknown, string | null]>([
     'an hour, unreported or not resumed',
     {},
     NOW - HOUR_MS,
-    'is due for 60 min, and no sweep has resumed or reported it',
+    'has been due for 60 min, and no sweep has resumed or reported it',
   ],
   ['an hour, in progress, which the rule of leases names', { status: 'processing' }, NOW - HOUR_MS, null],
   ['never', {}, undefined, null],
@@ -195,7 +195,7 @@ describe('a lease', () => {
   const expiredAt = NOW - 5 * 60_000;
   const FAR_LEASE = 'has a lease until 2096-10-02T07:06:40.000Z, longer than any instance grants';
   const FAR_FAILURE =
-    'was changed at 2096-10-02T07:06:40.000Z, in the future, so no sweep resumes it before: use resume or release';
+    'was changed at 2096-10-02T07:06:40.000Z, in the future, so no sweep resumes it before then: use resume or release';
   const EXPIRED = 'is processing, but its lease expired 5 min ago, and no sweep has resumed it';
 
   test.each<[string, Partial<KeyRecord>, Violation[]]>([
