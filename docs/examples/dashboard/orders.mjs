@@ -73,7 +73,7 @@ async function prepare() {
   setMessages({});
 }
 
-/** Reads what the form asks for. A read that still waits is aborted, so its response cannot appear under the new title. */
+/** Reads what the form asks for. Aborts the previous read, so that its response cannot appear under the new title. */
 async function showRecords() {
   reading.abort();
   reading = new AbortController();
