@@ -29,7 +29,7 @@ export interface Version {
 const API_KEY = 'rollout-key';
 /** What `npx price-lists` runs in the checkout of a version. */
 const COMMAND = 'functions/bin/price-lists.mjs';
-/** Two batches a list, as {@link holdUntilDeath} expects. */
+/** Makes two batches for each list, as {@link holdUntilDeath} expects. */
 const PRODUCTS = 501;
 
 /** The points at which the process of an attempt is killed, and how each key is resolved. */

@@ -2,7 +2,7 @@ import { runInThisContext } from 'node:vm';
 
 /** A log entry as Cloud Logging stores it. A filter names its fields by path. */
 export interface LogEntry {
-  /** When it was logged, in minutes after the moment that a test looks at first. */
+  /** When it was logged, in minutes from the first moment that a test evaluates. */
   minute?: number;
   logName?: string;
   resource: { type: string; labels?: Record<string, string> };

@@ -101,7 +101,7 @@ test.each(policyNames)(
 
 const toMinutes = (text: string): number => parseInt(text) * { s: 1 / 60, m: 1, h: 60 }[text.at(-1) as 's' | 'm' | 'h'];
 
-/** Returns the entries of a metric in a window that ends at a minute, as the points that Cloud Monitoring has of them. */
+/** Returns the entries of a metric in a window that ends at the minute `now`, as points of Cloud Monitoring. */
 function getPoints(metric: string, entries: LogEntry[], window: string, now: number) {
   const { filter, labelExtractors = {}, valueExtractor = '' } = readMetric(metric);
   const extract = (entry: LogEntry, extractor: string) =>
@@ -147,7 +147,7 @@ function isQueryMet(query: string, entries: LogEntry[], now: number): boolean {
 
 const getService = ({ resource }: LogEntry) => resource.labels?.['service_name'];
 
-/** Counts the points of the metric that a filter names. Those of the platform have none here. */
+/** Counts the points of the metric that a filter names. Metrics of the platform have none here. */
 function countPoints(filter: string, entries: LogEntry[], window: string, now: number): number {
   const [, metric] = /^metric\.type="logging\.googleapis\.com\/user\/(\w+)" AND /.exec(filter) ?? [];
   if (metric === undefined) return 0;
@@ -155,11 +155,11 @@ function countPoints(filter: string, entries: LogEntry[], window: string, now: n
   return getPoints(metric, entries, window, now).filter((point) => matchesFilter(condition, point)).length;
 }
 
-/** Returns how many times faster than its objective allows a service level was missed. */
+/** Returns the burn rate of a service level: at 1, it misses exactly as often as its objective allows. */
 function getBurnRate(slo: string, entries: LogEntry[], window: string, now: number): number {
   const { goal, serviceLevelIndicator } = readFile(`slos/${slo}`) as ServiceLevelObjective;
   const { goodTotalRatio } = serviceLevelIndicator.requestBased;
-  // The objective of latency counts a distribution.
+  // The objective of latency counts a distribution, which is not evaluated here.
   if (goodTotalRatio === undefined) return 0;
   const good = countPoints(goodTotalRatio.goodServiceFilter, entries, window, now);
   const bad = countPoints(goodTotalRatio.badServiceFilter, entries, window, now);
@@ -179,7 +179,7 @@ function isThresholdMet(
   return comparison === 'COMPARISON_LT' ? value < thresholdValue : value > thresholdValue;
 }
 
-/** Returns the policies that fire at a minute. A condition with a duration has to hold at its begin and at its end. */
+/** Returns the policies that fire at a minute. A condition with a duration must hold at its start and at its end. */
 const getFiringPolicies = (entries: LogEntry[], now = 0): string[] =>
   policyNames
     .filter((name) => {
@@ -223,7 +223,7 @@ const toAuditEntry = (line: LogLine, minute = 0): LogEntry => ({
   jsonPayload: line,
 });
 
-/** Creates the entries of sweeps from a minute to another, one in five minutes. */
+/** Creates the entry of a sweep every five minutes, from one minute to another. */
 const createSweeps = (from: number, to: number, requires_review = 0): LogEntry[] =>
   Array.from({ length: (to - from) / 5 + 1 }, (_, i) =>
     toEntry('sweepPriceLists', { event: 'sweep_ended', requires_review }, from + 5 * i),

@@ -24,7 +24,7 @@ export function getLinkedCollection(field: string): string | undefined {
   return field.endsWith('_id') ? field.replace(/_id$/, 's') : undefined;
 }
 
-/** Whether an index serves an order, within a filter if there is one, as firestore.indexes.json declares and exempts them. */
+/** Whether an index serves an order, within a filter if there is one: a declared index, or the automatic one of a field that is not exempted. */
 export function isServed(
   collectionGroup: string,
   filter: string | undefined,
