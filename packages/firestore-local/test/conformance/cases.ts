@@ -118,6 +118,7 @@ const filters: readonly JsonObject[] = [
   every(where('g', 'EQUAL', int(2)), where('__name__', 'GREATER_THAN', reference('a/11'))),
   ...['m.k', 'm.none', 'f.k', '`m`.`k`', '__x__', 'f.__x__', 'f.__name__'].map((path) => where(path, 'EQUAL', int(1))),
   ...['fx', 'fxy'].map((path) => where(path, 'EQUAL', int(1))),
+  ...[array(...times(31, int)), array(long(800), long(800))].map((value) => where('f', 'EQUAL', value)),
   ...[{}, time('253402300800'), ...[{ referenceValue: 'x' }].flatMap((x) => [x, array(x), map({ x })])].map((value) =>
     where('f', 'EQUAL', value),
   ),
