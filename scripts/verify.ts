@@ -19,7 +19,7 @@ Exit code: 0 every response is as described, 1 a response differs, 64 wrong usag
 
 const TIMEOUT_MS = 60_000;
 
-/** Headers that Google's front end adds. */
+/** Headers that the platform adds to a response of the service. */
 const FRONT_END_HEADERS = /^(alt-svc|server|via|x-cloud-trace-context|traceparent|function-execution-id|x-powered-by)$/;
 
 interface Target {

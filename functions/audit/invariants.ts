@@ -88,7 +88,6 @@ export function checkKeyRecord(record: KeyRecord, id: string): Violation[] {
   return violations;
 }
 
-/** Returns what in a key record does not fit its status. */
 function findContradictions(record: KeyRecord): string[] {
   const { status, owner, failure, failure_cause, automatic_resumes, history, actions, document_id } = record;
   const attempts = [document_id, ...history.map((attempt) => attempt.document_id)];

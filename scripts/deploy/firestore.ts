@@ -64,7 +64,7 @@ interface Ruleset {
 
 /**
  * Warns of security rules that differ from firestore.rules. All applications of a project share the rules, so the owner decides
- * whether to replace them. Without rules, Firestore refuses every client, as with ours.
+ * whether to replace them. Without rules, Firestore refuses every client, as firestore.rules does.
  */
 export function checkRules(deployment: Deployment, ask: AskGoogle): Requirement {
   const { projectId, rules } = deployment;

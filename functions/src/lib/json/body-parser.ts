@@ -9,7 +9,7 @@ export interface BodyParser<Body> {
    * Ends the body after its last chunk.
    *
    * @returns the parsed body
-   * @throws JsonSyntaxError, ValidationError
+   * @throws JsonSyntaxError, PayloadTooLargeError, ValidationError
    */
   end(): Body;
 }

@@ -29,7 +29,7 @@ const claimedListsSchema = withUnknownFields(
   }),
 );
 
-/** One attempt, with the values that its claim set. */
+/** One attempt, with the values that its claim set. Only `owner` and the lease change later. */
 const attemptSchema = z.object({
   /** Random token of the process that carries out the attempt. A resume replaces it. */
   owner: text,
