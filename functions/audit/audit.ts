@@ -90,7 +90,7 @@ interface StoredKey {
 
 class Auditor {
   readonly #reader: AttemptReader;
-  /** The paths of the request records and lists of all attempts that were checked, and of those that belong to no attempt. */
+  /** The paths of the request records and lists of all attempts that were checked, and of all others that were looked up. */
   readonly #known = new Set<string>();
   readonly #counts = { keys: 0, attempts: 0, violations: 0, without_lists: 0, other_currency: 0 };
 

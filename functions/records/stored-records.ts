@@ -122,7 +122,7 @@ export const hasUsableIds = (lists: ClaimedLists): boolean =>
 
 /** The progress of one list of an attempt. */
 export interface ListProgress {
-  /** The status of the list document; null if the document does not exist. */
+  /** The status of the list document; null if it has none or does not exist. */
   status: string | null;
   entries: number;
 }

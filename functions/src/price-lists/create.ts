@@ -38,7 +38,8 @@ interface CreationRequest {
  * attempt.
  *
  * @param context its signal aborts early enough to leave the time reserved for failing the attempt
- * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed
+ * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed; the
+ * error of a claim that had no effect
  */
 export async function createPriceLists(
   submission: PriceListSubmission,
