@@ -53,7 +53,7 @@ test('with a market it creates a price list, repeats it, and repeats it with ano
   expect(status).toBe(0);
 });
 
-test('names what is not as described', async () => {
+test('the program names what is not as described', async () => {
   const server = createServer((_, response) => void response.writeHead(200).end('{}')).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const other = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -64,7 +64,7 @@ test('names what is not as described', async () => {
   expect(code).toBe(1);
 });
 
-test('wrong usage says what is wrong', () => {
+test('with wrong arguments the program says what is wrong and exits with 64', () => {
   const { status, stderr } = verify('--url', url);
   expect([status, stderr]).toEqual([64, expect.stringContaining('--url and --key-file are needed.')]);
   const notHttp = verify('--url', '127.0.0.1:5001', '--key-file', keyFile);

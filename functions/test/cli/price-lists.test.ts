@@ -439,7 +439,7 @@ test.each<[args: string[], error: string]>([
   expect(err).toMatch(/\n\(Add --help to see the usage\.\)\n$/);
 });
 
-test('rejects a reason or a name that is blank or too long', async () => {
+test('the command rejects a reason or a name that is blank or too long', async () => {
   const refused = (...args: string[]) => run('release', 'a', ...args).then(({ code, err }) => [code, err]);
   expect(await refused('--reason', ' ')).toEqual([
     2,
@@ -452,7 +452,7 @@ test('rejects a reason or a name that is blank or too long', async () => {
   expect(await refused('--by', 'x'.repeat(101))).toEqual([2, containing('The text is longer than 100 characters.')]);
 });
 
-test('without arguments it prints all commands', async () => {
+test('without arguments the program prints all commands', async () => {
   const all = await run();
   expect(all).toEqual(await run('--help'));
   expect([all.code, all.err]).toEqual([0, '']);

@@ -49,7 +49,7 @@ async function expectReplayed(key: string): Promise<void> {
   expect([status, headers['idempotent-replayed']]).toEqual([200, 'true']);
 }
 
-test('prints the result for each key, and with --dry-run only what it would do', async () => {
+test('the sweep prints the result for each key, and with --dry-run only what it would do', async () => {
   await failAttempt('crashed');
   await failAttempt('exhausted', { ...CRASHED, automatic_resumes: 3 });
   const left = ['left', expect.stringContaining('resumed 3 times without an operator')];
@@ -65,7 +65,7 @@ test('prints the result for each key, and with --dry-run only what it would do',
   await expectReplayed('crashed');
 });
 
-test('names a key record that it cannot read, and resumes the others', async () => {
+test('the sweep names a key record that it cannot read, and resumes the others', async () => {
   await failAttempt('newer');
   await getKey('newer').update({ schema_version: 2 });
   await failAttempt('first');
@@ -74,7 +74,7 @@ test('names a key record that it cannot read, and resumes the others', async () 
   await expectReplayed('first');
 });
 
-test('says that there is nothing to do', async () => {
+test('the sweep says so if no attempt is due', async () => {
   const { code, out, err } = await runCommand('sweep');
   expect([code, out]).toEqual([0, '']);
   expect(err).toContain('Nothing to do: no attempt is due.\n');

@@ -115,7 +115,7 @@ describe('a request target', () => {
   });
 });
 
-test('breaks off a request that takes too long when it closes', async () => {
+test('the server breaks off a request that takes too long when it closes', async () => {
   const functions = await host();
   const never = call(addressOf(functions, 'never')).then(
     () => 'complete',

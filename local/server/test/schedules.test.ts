@@ -11,7 +11,7 @@ async function start() {
 }
 afterEach(() => jest.useRealTimers());
 
-test('calls a scheduled function at each full minute until the server closes', async () => {
+test('the server calls a scheduled function at each full minute until the server closes', async () => {
   const { run, server } = await start();
   jest.advanceTimersByTime(90_000);
   expect(run.mock.calls).toEqual([
@@ -24,7 +24,7 @@ test('calls a scheduled function at each full minute until the server closes', a
   expect(run).toHaveBeenCalledTimes(2);
 });
 
-test('has no address for a scheduled function', async () => {
+test('the server has no address for a scheduled function', async () => {
   const { server } = await start();
   jest.useRealTimers();
   expect([...server.addresses]).toEqual([]);
@@ -32,7 +32,7 @@ test('has no address for a scheduled function', async () => {
   await server.close(0);
 });
 
-test('rejects a schedule that it does not know', () => {
+test('startSchedules rejects a schedule that it does not know', () => {
   const scheduled = { __endpoint: { scheduleTrigger: { schedule: 'every 5 minutes' } }, run: jest.fn() };
   expect(() => startSchedules([scheduled])).toThrow('every 5 minutes is not known');
 });
