@@ -21,7 +21,8 @@ async function main(): Promise<void> {
   const config = readConfig(process.env);
   const firestore = await openFirestore(config);
   const watch = ['node_modules/tsx/dist/cli.mjs', 'watch', '--clear-screen=false', ...(inspect ? ['--inspect'] : [])];
-  const server = ['local/server/start.ts', '--sources', '--firestore', firestore.address];
+  const server = ['local/server/start.ts', '--sources'];
+  if (firestore.isEmbedded) server.push('--firestore', firestore.address);
   // tsx takes a second signal as a request to kill the server. In its own process group, it gets no Ctrl-C from the terminal.
   const watched = spawn(process.execPath, [...watch, ...server], {
     stdio: ['ignore', 'inherit', 'inherit'],

@@ -1,7 +1,7 @@
 import { PROJECT, type LocalConfig } from './local-config';
 
 /** Sets the environment of the functions and Firestore clients, and overrides values of the shell for other projects. */
-export function setEnvironment({ apiKey, corsAllowedOrigins }: LocalConfig): void {
+export function setEnvironment({ apiKey, corsAllowedOrigins, firestore }: LocalConfig): void {
   Object.assign(process.env, {
     GCLOUD_PROJECT: PROJECT,
     GOOGLE_CLOUD_PROJECT: PROJECT,
@@ -11,7 +11,7 @@ export function setEnvironment({ apiKey, corsAllowedOrigins }: LocalConfig): voi
     DATABASE_ID: '(default)',
     // Otherwise Google's libraries look for a metadata server on the network.
     METADATA_SERVER_DETECTION: 'none',
-    // Otherwise gRPC connects to the embedded Firestore through the shell's proxy.
-    no_grpc_proxy: '127.0.0.1',
   });
+  // Otherwise gRPC connects to the embedded Firestore through the shell's proxy.
+  if (typeof firestore === 'object') process.env['no_grpc_proxy'] = '127.0.0.1';
 }

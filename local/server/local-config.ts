@@ -7,8 +7,8 @@ export const HOST = '127.0.0.1';
 /** The settings of `npm start`: environment variables, which CONTRIBUTING.md#local-environment-variables lists. */
 export interface LocalConfig {
   functionsPort: number;
-  /** The embedded Firestore. */
-  firestore: { port: number; dataDir: string };
+  /** The address of a Firestore that runs already, or how to embed one. */
+  firestore: string | { port: number; dataDir: string };
   sampleData: boolean;
   apiKey: string;
   corsAllowedOrigins: string;
@@ -24,12 +24,12 @@ export function readConfig(env: NodeJS.ProcessEnv): LocalConfig {
     const set = env[name]?.trim() ?? '';
     return set === '' ? byDefault : set;
   };
+  const firestorePort = parsePort('FIRESTORE_PORT', value('FIRESTORE_PORT', '8080'));
+  const dataDir = value('DATA_DIR', '.local-data');
+  const firestoreAddress = value('FIRESTORE_EMULATOR_HOST', '');
   return {
     functionsPort: parsePort('FUNCTIONS_PORT', value('FUNCTIONS_PORT', '5001')),
-    firestore: {
-      port: parsePort('FIRESTORE_PORT', value('FIRESTORE_PORT', '8080')),
-      dataDir: value('DATA_DIR', '.local-data'),
-    },
+    firestore: firestoreAddress === '' ? { port: firestorePort, dataDir } : firestoreAddress,
     sampleData: parseBoolean('SAMPLE_DATA', value('SAMPLE_DATA', 'true')),
     apiKey: env['API_KEY'] ?? 'local-dev-key',
     corsAllowedOrigins: env['CORS_ALLOWED_ORIGINS'] ?? 'http://localhost:3000',

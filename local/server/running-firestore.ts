@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import type { FirestoreOptions, IndexDefinitions } from '../../packages/firestore-local/src';
 import { PROJECT, StartupError, type LocalConfig } from './local-config';
 
@@ -13,31 +14,52 @@ export type FirestoreCommand = FirestoreOptions & {
 /** The one report of that process: where it listens, or why it could not start. */
 export type FirestoreReport = { address: string; seeded: number } | { error: string };
 
-/** The embedded Firestore in its process. */
+/** A Firestore to use: `address` is the value of FIRESTORE_EMULATOR_HOST. */
 export interface RunningFirestore {
-  /** The value of FIRESTORE_EMULATOR_HOST. */
   address: string;
-  /** The number of sample records that were added. */
-  seeded: number;
+  isEmbedded: boolean;
+  /** The number of sample records that were added. Undefined if it was not checked whether the database was empty. */
+  seeded: number | undefined;
   close(): Promise<void>;
+}
+
+/** The time limit to connect to a Firestore that FIRESTORE_EMULATOR_HOST names. */
+const CONNECT_MS = 3_000;
+
+/** @throws StartupError if the named Firestore accepts no connection, or the embedded one cannot start */
+export function openFirestore({ firestore, sampleData }: LocalConfig): Promise<RunningFirestore> {
+  if (typeof firestore === 'string') return connectFirestore(firestore);
+  return startFirestoreProcess(firestore, sampleData ? PROJECT : undefined);
 }
 
 /** Returns the Firestore of a parent process, which has added the sample data and closes it. */
 export const getEmbeddedFirestore = (address: string): RunningFirestore => ({
   address,
+  isEmbedded: true,
   seeded: 0,
   close: () => Promise.resolve(),
 });
 
+/** Checks that a Firestore which runs already accepts connections. Without this check, the SDK would retry silently for a minute. */
+async function connectFirestore(address: string): Promise<RunningFirestore> {
+  const [, host = '', port = '0'] = /^\[?(.+?)\]?:(\d+)$/.exec(address) ?? [];
+  try {
+    const socket = connect({ host, port: Number(port) });
+    await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_MS) }).finally(() => socket.destroy());
+  } catch {
+    throw new StartupError(`No Firestore responds at "${address}", the FIRESTORE_EMULATOR_HOST. It is host:port.`);
+  }
+  return { address, isEmbedded: false, seeded: undefined, close: () => Promise.resolve() };
+}
+
 /**
  * Starts the embedded Firestore in another process, so that its data survives a reload of the functions. It has the indexes that a
  * deployment would have, and adds the sample data itself, so that `npm start` need not load the SDK.
- *
- * @throws StartupError if it cannot start
  */
-export async function openFirestore({ firestore, sampleData }: LocalConfig): Promise<RunningFirestore> {
-  const { port, dataDir } = firestore;
-  const sampleProject = sampleData ? PROJECT : undefined;
+async function startFirestoreProcess(
+  { port, dataDir }: { port: number; dataDir: string },
+  sampleProject: string | undefined,
+): Promise<RunningFirestore> {
   const indexes = JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;
   // Node 22 warns that node:sqlite is experimental.
   const execArgv = ['--disable-warning=ExperimentalWarning', '--import', 'tsx'];
@@ -61,5 +83,5 @@ export async function openFirestore({ firestore, sampleData }: LocalConfig): Pro
     child.disconnect();
     await exited;
   };
-  return { ...report, close };
+  return { address: report.address, isEmbedded: true, seeded: report.seeded, close };
 }

@@ -2,6 +2,7 @@ import type { Firestore } from '@google-cloud/firestore';
 import { parseApiKeys } from '../../functions/src/lib/api-keys';
 import { createDataRoutes } from '../pages/data';
 import { createPageRoutes } from '../pages';
+import { seedIfEmpty } from '../sample';
 import { startFunctionsServer, type DeployableFunction } from './functions-server';
 import { PROJECT, type LocalConfig } from './local-config';
 import { toPortError } from './port';
@@ -10,7 +11,7 @@ import { formatCalls, formatFacts } from './startup-message';
 
 /**
  * Serves the functions and the local pages. start.ts imports it only when the config is valid. It loads the Firestore SDK, which
- * is slow, only for the first data page.
+ * is slow, only for the first data page, or to add the sample data to another Firestore.
  */
 
 export interface LocalServer {
@@ -25,7 +26,7 @@ export interface LocalServer {
 }
 
 /**
- * Starts the server.
+ * Adds the sample data to an empty Firestore and starts the server.
  *
  * @throws StartupError if the port is taken
  */
@@ -36,6 +37,7 @@ export async function serve(
 ): Promise<LocalServer> {
   let client: Promise<Firestore> | undefined;
   const getClient = () => (client ??= import('@google-cloud/firestore').then(({ Firestore }) => new Firestore()));
+  const seeded = firestore.seeded ?? (config.sampleData ? await seedIfEmpty(await getClient()) : 0);
   const getPageRoute = createPageRoutes(parseApiKeys(config.apiKey).plainKeys[0] ?? '');
   const getDataRoute = createDataRoutes(getClient);
   const functions = await startFunctionsServer({
@@ -46,7 +48,7 @@ export async function serve(
   }).catch((error: unknown) => {
     throw toPortError(error, config.functionsPort, 'FUNCTIONS_PORT');
   });
-  const facts = formatFacts({ config, functions, firestoreAddress: firestore.address, seeded: firestore.seeded });
+  const facts = formatFacts({ config, functions, firestoreAddress: firestore.address, seeded });
   return {
     message: `\n${formatCalls(config.apiKey, functions.addresses)}\n${facts}`,
     facts,

@@ -16,7 +16,7 @@ import { onStopRequest } from './stop-requests';
 const USAGE = `Usage: npm start
 
 Serves the functions over an embedded Firestore with sample data, until Ctrl-C. It has no options. Environment variables set ports, data and key:
-FUNCTIONS_PORT, FIRESTORE_PORT, DATA_DIR, SAMPLE_DATA, API_KEY and CORS_ALLOWED_ORIGINS
+FUNCTIONS_PORT, FIRESTORE_PORT, FIRESTORE_EMULATOR_HOST, DATA_DIR, SAMPLE_DATA, API_KEY and CORS_ALLOWED_ORIGINS
 (CONTRIBUTING.md#local-environment-variables).`;
 
 const SOURCES = 'functions/src/index.ts';
@@ -56,6 +56,7 @@ async function main(): Promise<void> {
 
 /** Says where the data is after the server has stopped. */
 function describeData({ firestore }: LocalConfig): string {
+  if (typeof firestore === 'string') return `The data is in the Firestore at ${firestore}.`;
   if (firestore.dataDir === ':memory:') return 'The data was in memory only and is gone.';
   if (!existsSync(firestore.dataDir)) return `${firestore.dataDir} was deleted meanwhile, and the data is gone.`;
   return `The data stays in ${firestore.dataDir} for the next start. To start over, delete this folder.`;

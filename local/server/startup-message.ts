@@ -16,7 +16,12 @@ interface StartupInfo {
 export function formatFacts({ config, functions, firestoreAddress, seeded }: StartupInfo): string {
   const { firestore, apiKey, corsAllowedOrigins } = config;
   const { keys, plainKeys } = parseApiKeys(apiKey);
-  const data = firestore.dataDir === ':memory:' ? 'data in memory only' : `data in ${firestore.dataDir}`;
+  const data =
+    typeof firestore === 'string'
+      ? 'not embedded'
+      : firestore.dataDir === ':memory:'
+        ? 'data in memory only'
+        : `data in ${firestore.dataDir}`;
   const facts = {
     Functions: `${functions.origin} (in a browser: the API reference, to try each)`,
     Data: `${functions.origin}/data (in a browser: what is stored)`,

@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:net';
+import { readDeclaredIndexes } from '../../functions/test/support/declared-indexes';
+import { startTestFirestore } from '../../functions/test/support/firestore';
 import { operationNames } from '../../functions/test/support/operations';
 import {
   call,
@@ -140,12 +142,40 @@ describe('with no sample data, no key and no origins', () => {
   });
 });
 
+test('with FIRESTORE_EMULATOR_HOST, that Firestore is used and seeded, and none is embedded', async () => {
+  const firestore = await startTestFirestore(readDeclaredIndexes(), PROJECT);
+  const apiKey = "it's-a-key";
+  const local = await startLocalServer({
+    FIRESTORE_EMULATOR_HOST: firestore.address,
+    DATA_DIR: '/dev/null/nowhere',
+    API_KEY: `${apiKey}\nanother`,
+  });
+  expect(local.printed).toMatch(/API key +it's-a-key, another\n/);
+  expect(local.firestoreAddress).toBe(firestore.address);
+  const db = createFirestoreClient(firestore.address);
+  expect((await db.collection('teams').count().get()).data().count).toBe(8);
+  await db.terminate();
+
+  const command = local.printed.split('\n').find((line) => /^curl.*getTeams$/.test(line)) ?? '';
+  const { stdout } = await runProgram('sh', ['-c', `${command} -s`]);
+  expect(count(stdout)).toBe(8);
+  expect((await local.stop()).stdout).toContain(`Stopped. The data is in the Firestore at ${firestore.address}.`);
+  await firestore.close();
+});
+
 test.concurrent('an invalid origin ends it with one line and leaves no process', async () => {
   const CORS_ALLOWED_ORIGINS = 'https://a.example,localhost:3000';
   const { code, stdout, stderr, pid } = await startExpectingFailure({ CORS_ALLOWED_ORIGINS });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^CORS_ALLOWED_ORIGINS: "localhost:3000" is not an origin as browsers send it.*\n$/);
   while (isGroupRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 20));
+});
+
+test.concurrent('if no Firestore responds at the address, it ends with one line that says so', async () => {
+  const env = { FIRESTORE_EMULATOR_HOST: '127.0.0.1:1' };
+  const { code, stdout, stderr } = await startExpectingFailure(env);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^No Firestore responds at .* FIRESTORE_EMULATOR_HOST.*\n$/);
 });
 
 test.concurrent(
@@ -199,7 +229,6 @@ describe('with the settings of a shell for other projects and for a proxy', () =
       FIREBASE_CONFIG: '{"projectId":"production"}',
       GOOGLE_CLOUD_PROJECT: 'production',
       GCLOUD_PROJECT: 'production',
-      FIRESTORE_EMULATOR_HOST: '127.0.0.1:1',
       http_proxy: 'http://127.0.0.1:9',
       grpc_proxy: 'http://127.0.0.1:9',
       no_proxy: '',

@@ -11,7 +11,7 @@ test('without any variable, every setting has its documented default', () => {
 });
 
 test('an empty key and empty origins mean none; every other empty variable counts as unset', () => {
-  const names = ['FUNCTIONS_PORT', 'FIRESTORE_PORT', 'DATA_DIR', 'SAMPLE_DATA'];
+  const names = ['FUNCTIONS_PORT', 'FIRESTORE_PORT', 'FIRESTORE_EMULATOR_HOST', 'DATA_DIR', 'SAMPLE_DATA'];
   const empty = Object.fromEntries([...names, 'API_KEY', 'CORS_ALLOWED_ORIGINS'].map((name) => [name, '']));
   expect(readConfig(empty)).toEqual({ ...readConfig({}), apiKey: '', corsAllowedOrigins: '' });
 });
@@ -32,6 +32,7 @@ test('every variable is read', () => {
     apiKey: 'one\ntwo',
     corsAllowedOrigins: 'https://a.example,https://b.example',
   });
+  expect(readConfig({ ...env, FIRESTORE_EMULATOR_HOST: '127.0.0.1:9000' }).firestore).toBe('127.0.0.1:9000');
 });
 
 test.each([
