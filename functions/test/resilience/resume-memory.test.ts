@@ -16,8 +16,8 @@ import { parseSubmission } from '../support/submissions';
  * body in a container of 1 GiB.
  */
 
-const products = Number(process.env['RESUME_PRODUCTS'] ?? 1_500);
-const heapMiB = Number(process.env['RESUME_HEAP_MIB'] ?? 64);
+const products = Number(process.env['RESUME_PRODUCTS'] ?? 2_000);
+const heapMiB = Number(process.env['RESUME_HEAP_MIB'] ?? 70);
 const KEYS = ['a', 'b', 'c', 'd'];
 
 let firestore: EmbeddedFirestore;
