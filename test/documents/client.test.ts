@@ -56,16 +56,6 @@ describe('against the service', () => {
     expect((await client.getMarkets()).markets['mkt-ken']?.currency_iso).toBe('KES');
     expect((await client.getTeams()).teams['team-east-africa']?.name).toBe('East Africa');
   });
-
-  test('rejects with the response if the lists are not usable, unless another currency is allowed', async () => {
-    const payload = { ...ONE_PRODUCT, info: { ...ONE_PRODUCT.info, currency_iso: 'usd', boq_list_id: 'usd' } };
-    await expect(client.addPriceLists(payload)).rejects.toMatchObject({
-      name: 'UnusableListsError',
-      cause: { price_list: { status: 'ready' } },
-    });
-    const { market, price_list } = await client.addPriceLists(payload, { allowOtherCurrency: true });
-    expect([market.iso, price_list.status, price_list.currency]).toEqual(['KEN', 'ready', 'KES']);
-  });
 });
 
 describe('against a stub', () => {
