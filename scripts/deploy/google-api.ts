@@ -6,7 +6,7 @@ import { GoogleAuth } from 'google-auth-library';
  *
  * @param api name of the API, such as `firestore`
  * @returns undefined when the resource does not exist
- * @throws UnreachableError without credentials, a connection or the permission to read
+ * @throws UnreachableError without credentials or a connection, and for any status of an error but 404
  */
 export type AskGoogle = <T>(api: string, path: string, body?: object) => Promise<T | undefined>;
 

@@ -118,10 +118,10 @@ export type MarketFacts = ReturnType<typeof getMarketFacts>;
 const parse = ({ sweep_due_at, ...record }: Readonly<Record<string, unknown>>) =>
   withUnknownFields(keyRecordSchema).safeParse(record);
 
-/** @returns undefined for a record of a later version or of another program */
+/** @returns undefined for a record that does not parse, such as one of a later version */
 export const parseKeyRecord = (stored: Readonly<Record<string, unknown>>): KeyRecord | undefined => parse(stored).data;
 
-/** @throws Error for a record of a later version or of another program; it names fields, never a value */
+/** @throws Error for a record that does not parse, such as one of a later version; it names fields, never a value */
 export function requireKeyRecord(stored: Readonly<Record<string, unknown>>): KeyRecord {
   const { data, error } = parse(stored);
   if (data !== undefined) return data;
