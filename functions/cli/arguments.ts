@@ -72,7 +72,12 @@ set. Otherwise, a project whose id begins with demo- is local, at
 gcloud auth application-default login.
 
 Put -- before an id that begins with a hyphen: ${getProgram()} show -- -id
-Help for one command: ${getProgram()} list --help`;
+Help for one command: ${getProgram()} list --help
+
+Exit codes:
+  0  done
+  1  failed, or the audit found a violation
+  2  the arguments are wrong`;
 
 const ID_HELP = 'a boq_list_id, or any id from a response or a log line';
 
@@ -95,7 +100,6 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
     )
     .option('--limit <number>', 'how many keys to show', parseLimit, 20)
     .addOption(jsonOption())
-    .addHelpText('after', exitCodes('the keys are listed, or there are none', 'the keys could not be read'))
     .action((options: ListOptions) => onCommand((context) => list(options, context)));
 
   program
@@ -116,7 +120,6 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
       ).conflicts(['json', 'payload']),
     )
     .addOption(jsonOption())
-    .addHelpText('after', exitCodes('the key is shown', 'the key does not exist, or could not be read'))
     .action((id: string, options: ShowOptions) => onCommand((context) => show(id, options, context)));
 
   program
@@ -129,7 +132,6 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
     .addOption(new Option('--status <status...>', 'only requests with these statuses').choices(KEY_STATUSES))
     .addOption(new Option('--csv', 'print CSV for a spreadsheet').conflicts('json'))
     .addOption(new Option('--json', 'print one JSON object in each line'))
-    .addHelpText('after', exitCodes('the requests are printed, or there are none', 'the requests could not be read'))
     .action((options: ReportOptions) => onCommand((context) => report(options, context)));
 }
 
@@ -145,7 +147,6 @@ function addResolvingCommands(program: Command, onCommand: (run: Run) => void): 
     .addOption(byOption())
     .addOption(yesOption())
     .addOption(jsonOption())
-    .addHelpText('after', exitCodes('all keys are completed', 'at least one key is not completed'))
     .action((ids: string[], options: ResumeOptions, command: Command) => {
       if (ids.length > 0 === (options.cause !== undefined)) command.error('error: name either ids or --cause');
       onCommand((context) => resumeKeys(ids, options, context));
@@ -160,7 +161,6 @@ function addResolvingCommands(program: Command, onCommand: (run: Run) => void): 
     .addOption(byOption())
     .addOption(yesOption())
     .addOption(jsonOption())
-    .addHelpText('after', exitCodes('the key is released', 'the key was not released'))
     .action((id: string, options: ReleaseOptions) => onCommand((context) => releaseKey(id, options, context)));
 }
 
@@ -172,13 +172,6 @@ function addCommandsOfAllKeys(program: Command, onCommand: (run: Run) => void): 
     )
     .option('--dry-run', 'print what the sweep would do, and write nothing')
     .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      exitCodes(
-        'the sweep has ended, whatever the result for each key',
-        'the sweep was stopped, or could not read the keys',
-      ),
-    )
     .action((options: SweepCommandOptions) => onCommand((context) => sweepKeys(options, context)));
 
   program
@@ -187,7 +180,6 @@ function addCommandsOfAllKeys(program: Command, onCommand: (run: Run) => void): 
     .option('--sample <number>', 'how many entries of each list to compare with its payload', parseSampleSize, 10)
     .addOption(new Option('--full', 'compare all entries').conflicts('sample'))
     .addOption(jsonOption())
-    .addHelpText('after', exitCodes('there is no violation', 'there are violations, or the records could not be read'))
     .action((options: AuditCommandOptions) => onCommand((context) => auditRecords(options, context)));
 }
 
@@ -204,9 +196,6 @@ const reasonOption = () =>
   new Option('--reason <text>', 'the reason for your decision, which is stored with the key').argParser(
     parseRemark(1_000),
   );
-
-const exitCodes = (success: string, failure: string): string =>
-  `\nExit codes:\n  0  ${success}\n  1  ${failure}\n  2  the arguments are wrong\n`;
 
 /** Parses the reason or the name of an operator, which the key record stores with the decision. */
 const parseRemark =

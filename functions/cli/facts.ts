@@ -1,10 +1,4 @@
-import {
-  countEntries,
-  hasUsableIds,
-  readAttemptDocuments,
-  readListStatuses,
-  type ListProgress,
-} from '../records/stored-records';
+import { countEntries, hasUsableIds, readAttemptDocuments } from '../records/stored-records';
 import type { Database } from '../src/lib/firestore/database';
 import { toText } from '../src/lib/repositories/field-values';
 import type { ListKind } from '../src/lib/repositories/price-lists';
@@ -16,37 +10,45 @@ import type { PriceListSubmission } from '../src/price-lists/submission-parser';
 /** Collects the facts about a key that `--json` prints. format.ts turns them into text. */
 
 /** The facts that `list` shows about a key. Times are Unix milliseconds. */
-export type KeySummary = Awaited<ReturnType<typeof readKeySummary>>;
+export type KeySummary = ReturnType<typeof summarizeKey>;
 
 /** The facts that `show` shows about a key. */
 export type KeyDetails = Awaited<ReturnType<typeof readKeyDetails>>;
 
-/** @param statuses the statuses of lists by id, which may include lists of other keys */
-export async function readKeySummary(record: KeyRecord, statuses: ReadonlyMap<string, string | null>, db: Database) {
+export function summarizeKey(record: KeyRecord) {
   const { boq_list_id, status, market_id, products_count, lists, updated_at: since } = record;
   const { claimed_at, lease_expires_at, failure, failure_cause } = record;
+  const facts = { ...getMarketFacts(record), currency: lists?.currency ?? null };
+  const attempt = { boq_list_id, status, market_id, ...facts, products_count };
+  const sweep_due_at = getSweepResumeAt(record);
+  return { ...attempt, claimed_at, since, lease_expires_at, sweep_due_at, failure, failure_cause };
+}
+
+/** The progress of one list of an attempt. */
+export interface ListProgress {
+  /** The status of the list document; null if it has none or does not exist. */
+  status: string | null;
+  entries: number;
+}
+
+export async function readKeyDetails(record: KeyRecord, payload: StoredPayload, db: Database) {
+  const { document_id, trace_id, key_id, lists, fingerprint, response, automatic_resumes, history, actions } = record;
+  const stored = await readAttemptDocuments(db, record);
   const readProgress = async (kind: ListKind): Promise<ListProgress | null> => {
     if (lists === null) return null;
     if (!hasUsableIds(lists)) return { status: null, entries: 0 };
-    return { status: statuses.get(lists[`${kind}_id`]) ?? null, entries: await countEntries(db, kind, lists) };
+    return { status: toText(stored.lists[kind]?.['status']), entries: await countEntries(db, kind, lists) };
   };
   const [expected_forward_cost, price_list] = await Promise.all([
     readProgress('expected_forward_cost'),
     readProgress('price_list'),
   ]);
-  const facts = { ...getMarketFacts(record), currency: lists?.currency ?? null };
-  const attempt = { boq_list_id, status, market_id, ...facts, products_count, expected_forward_cost, price_list };
-  const sweep_due_at = getSweepResumeAt(record);
-  return { ...attempt, claimed_at, since, lease_expires_at, sweep_due_at, failure, failure_cause };
-}
-
-export async function readKeyDetails(record: KeyRecord, payload: StoredPayload, db: Database) {
-  const { document_id, trace_id, key_id, lists, fingerprint, response, automatic_resumes, history, actions } = record;
-  const { request } = await readAttemptDocuments(db, record);
   return {
-    ...(await readKeySummary(record, await readListStatuses(db, lists === null ? [] : [lists]), db)),
+    ...summarizeKey(record),
+    expected_forward_cost,
+    price_list,
     document_id,
-    request_id: toText(request?.['request_id']),
+    request_id: toText(stored.request?.['request_id']),
     trace_id,
     key_id,
     expected_forward_cost_id: lists?.expected_forward_cost_id ?? null,

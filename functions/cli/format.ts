@@ -1,10 +1,10 @@
 import { styleText } from 'node:util';
-import { UNRESOLVED_STATUSES, type IdType, type ListProgress } from '../records/stored-records';
+import { UNRESOLVED_STATUSES, type IdType } from '../records/stored-records';
 import { keyDocumentId } from '../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import type { SweepResult } from '../src/price-lists/sweep';
 import { getSweepResumeAt } from '../src/price-lists/sweep-schedule';
-import type { KeyDetails, KeySummary } from './facts';
+import type { KeyDetails, KeySummary, ListProgress } from './facts';
 import type { TargetOptions } from './target';
 import {
   count,
@@ -73,8 +73,9 @@ export function formatInProgress(records: readonly KeyRecord[]): string {
 
 const getCommonFields = (key: KeySummary) => ({
   id: isTypeable(key.boq_list_id) ? null : keyDocumentId(key.boq_list_id),
-  lists: `${count(key.products_count, 'product')} for market ${quote(key.market_id)}`,
-  written: formatProgress(key),
+  lists: key.market_found
+    ? `${count(key.products_count, 'product')} for market ${quote(key.market_id)}`
+    : `no lists, because no market matched ${quote(key.market_id)}`,
   currency: key.currency_differs
     ? `The request named another currency than that of the market, ${key.currency}. The prices are stored under ${key.currency}, not converted.`
     : null,
@@ -88,6 +89,7 @@ export function formatKeyDetails(key: KeyDetails, now: number): string {
   return formatFields(key, now, {
     claimed: formatTime(key.claimed_at),
     ...getCommonFields(key),
+    written: formatProgress(key),
     cause: key.status === 'completed' ? null : failure_cause,
     resumed: automatic_resumes === 0 ? null : `${count(automatic_resumes, 'time')} by the sweep`,
     payload: payload.usable
@@ -147,8 +149,8 @@ function formatStatus({ status, since, lease_expires_at }: KeySummary, now: numb
   return status === 'processing' ? [line, lease] : [line];
 }
 
-function formatProgress({ expected_forward_cost, price_list, products_count }: KeySummary): Field {
-  if (expected_forward_cost === null || price_list === null) return 'no lists, because no market matched';
+function formatProgress({ expected_forward_cost, price_list, products_count }: KeyDetails): Field {
+  if (expected_forward_cost === null || price_list === null) return null;
   const format = ({ entries, status }: ListProgress, name: string) =>
     `${formatNumber(entries)} of ${formatNumber(products_count)} ${name} (${status ?? 'no list document'})`;
   return [format(expected_forward_cost, 'expected forward costs'), format(price_list, 'prices')];

@@ -18,7 +18,6 @@ import {
   type KeySnapshot,
   type ListKind,
 } from '../src/lib/repositories/price-lists';
-import { toText } from '../src/lib/repositories/field-values';
 import type { Attempt, ClaimedLists, KeyRecord } from '../src/lib/schemas/key-record';
 import { CALL_TIMEOUTS_MS } from '../src/lib/time-limits';
 
@@ -119,26 +118,6 @@ export async function findBoqListIds(db: Database, id: string, idType: IdType): 
 /** Whether both lists of an attempt have ids that Firestore accepts. */
 export const hasUsableIds = (lists: ClaimedLists): boolean =>
   LIST_KINDS.every((kind) => isDocumentId(lists[`${kind}_id`]));
-
-/** The progress of one list of an attempt. */
-export interface ListProgress {
-  /** The status of the list document; null if it has none or does not exist. */
-  status: string | null;
-  entries: number;
-}
-
-/** Reads the statuses of lists in one call. @returns the status by list id; null for a list without a status */
-export async function readListStatuses(
-  db: Database,
-  claimedLists: readonly ClaimedLists[],
-): Promise<Map<string, string | null>> {
-  const documents = claimedLists
-    .filter(hasUsableIds)
-    .flatMap((lists) => LIST_KINDS.map((kind) => listDocument(db, kind, lists)));
-  if (documents.length === 0) return new Map();
-  const lists = await db.getAll(...documents);
-  return new Map(lists.map((list) => [list.id, toText(list.get('status'))]));
-}
 
 /** The stored fields of a document. */
 export type Fields = Readonly<Record<string, unknown>>;

@@ -1,17 +1,10 @@
-import { forEachConcurrently } from '../../records/concurrency';
 import { retry } from '../../src/lib/firestore/retry';
-import {
-  readKeysByStatus,
-  readListStatuses,
-  readPages,
-  UNRESOLVED_STATUSES,
-  type UnusableOutcome,
-} from '../../records/stored-records';
+import { readKeysByStatus, readPages, UNRESOLVED_STATUSES, type UnusableOutcome } from '../../records/stored-records';
 import { KEYS_PER_PAGE, type FoundKey } from '../../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { describeUnreadable } from '../errors';
 import { isLeaseHeld } from '../../src/price-lists/key-state-machine';
-import { readKeySummary, needsOperator, type KeySummary } from '../facts';
+import { needsOperator, summarizeKey } from '../facts';
 import { formatCommand, formatInProgress, formatKeys, formatRest } from '../format';
 import { toJson, type CommandContext } from './context';
 
@@ -42,7 +35,7 @@ export async function list(
     .map(({ record }) => record)
     .filter((record) => status !== undefined || !inProgress.includes(record))
     .sort((a, b) => a.updated_at - b.updated_at);
-  const summaries = await readSummaries(json === true ? selected : selected.slice(0, limit), context);
+  const summaries = (json === true ? selected : selected.slice(0, limit)).map(summarizeKey);
 
   const isDefault = status === undefined;
   const note = formatInProgress(inProgress);
@@ -76,26 +69,4 @@ export async function readKeys(
   for await (const page of readPages(read, KEYS_PER_PAGE)) keys.push(...page);
   const unreadable = keys.filter(({ kind }) => kind === 'unreadable').map(({ reference }) => reference.path);
   return { keys: keys.filter((key) => key.kind === 'readable'), unreadable };
-}
-
-/** Maximum number of keys whose list documents one call reads. */
-const KEYS_PER_CALL = 100;
-
-/** Maximum number of counts at once. Each takes about 10 ms, and mostly waits. */
-const CONCURRENT_COUNTS = 40;
-
-async function readSummaries(
-  records: readonly KeyRecord[],
-  { db, workContext }: CommandContext,
-): Promise<KeySummary[]> {
-  const summaries = new Map<KeyRecord, KeySummary>();
-  for (let start = 0; start < records.length; start += KEYS_PER_CALL) {
-    const some = records.slice(start, start + KEYS_PER_CALL);
-    const claimedLists = some.flatMap(({ lists }) => lists ?? []);
-    const statuses = await retry(() => readListStatuses(db, claimedLists), workContext, 'outage');
-    await forEachConcurrently(some, CONCURRENT_COUNTS, async (record) => {
-      summaries.set(record, await retry(() => readKeySummary(record, statuses, db), workContext, 'outage'));
-    });
-  }
-  return records.flatMap((record) => summaries.get(record) ?? []);
 }

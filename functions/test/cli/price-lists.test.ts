@@ -330,19 +330,14 @@ test('a completed key shows an earlier failure as history, and names no next com
   expect((await run('list', '--status', 'completed')).out).not.toMatch(/^ +failure /m);
 });
 
-test('list makes two counts for each key, and reads the list documents of a hundred keys in one call', async () => {
+test('list reads more keys than one call returns', async () => {
   await failAfter(1);
   const record = await readRecord();
   const keys = Array.from({ length: 149 }, (_, i) => `many ${i}`);
   const records = keys.map((key) => [keyDocumentId(key), { ...record, boq_list_id: key }] as const);
   await writeRecords(service.db, 'price_list_idempotency', Object.fromEntries(records));
-  const calls = service.recordCalls();
   const { out } = await run('list', '--json');
   expect(JSON.parse(out)).toHaveLength(150);
-  const getCount = (rpc: string) => calls.filter((call) => call.rpc === rpc).length;
-  // One read checks that the database responds.
-  expect(getCount('BatchGetDocuments')).toBe(1 + 2);
-  expect(getCount('RunAggregationQuery')).toBe(300);
 });
 
 test('list names records that do not parse', async () => {
@@ -396,7 +391,6 @@ test('a record that cannot be printed ends neither list nor show', async () => {
   await getKey().update({ lists: { ...lists, price_list_id: 'a/b' } });
   const listed = await run('list');
   expect(listed).toMatchObject({ code: 0, out: containing('"other"') });
-  expect(listed.out).toContain('no list document');
   expect(await run('show', KEY)).toMatchObject({ code: 0, out: containing('no list document') });
 });
 

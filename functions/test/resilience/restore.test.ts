@@ -40,10 +40,10 @@ const runForLines = async (...args: string[]) =>
   JSON.parse(`[${(await run(...args)).trim().replaceAll('\n', ',')}]`) as Record<string, string>[];
 const act = (action: 'resume' | 'release', key: string) => run(action, key, '--reason', 'test', '--yes');
 
-/** Returns the keys that `list` shows, with the status of their price lists. */
+/** Returns the keys that `list` shows, with their statuses. */
 async function list(): Promise<Record<string, string>> {
-  const keys = JSON.parse(await run('list')) as { boq_list_id: string; price_list: { status: string } }[];
-  return Object.fromEntries(keys.map(({ boq_list_id, price_list }) => [boq_list_id, price_list.status]));
+  const keys = JSON.parse(await run('list')) as { boq_list_id: string; status: string }[];
+  return Object.fromEntries(keys.map(({ boq_list_id, status }) => [boq_list_id, status]));
 }
 
 /** Returns the rules that the audit finds violated, with the key if it names one. */
@@ -103,7 +103,7 @@ async function goOnAfterBackup(): Promise<{ backup: Backup; later: Map<string, s
 
 /** What `list` shows of the backup: the keys that were completed or used again after it. */
 const IN_PROGRESS = { crashed: 'processing', reused: 'processing', 'in progress': 'processing' };
-const RETURNED = { ...IN_PROGRESS, failed: 'failed', unavailable: 'failed' };
+const RETURNED = { ...IN_PROGRESS, failed: 'requires_review', unavailable: 'requires_review' };
 /** What the audit reports of keys that have waited for the sweep since the backup. */
 const OVERDUE = ['lease crashed', 'lease in progress', 'lease reused', 'sweep_due_at unavailable'];
 const RESUMED = { unavailable: 'resumed', crashed: 'resumed', 'in progress': 'resumed' };
@@ -138,7 +138,7 @@ test('a restored database has only the backup, and what was accepted later creat
   expect([await audit(), await list(), await readOrder()]).toEqual([OVERDUE, RETURNED, 'before']);
 
   expect(await sweep()).toEqual({ ...RESUMED, reused: 'resumed' });
-  expect([await audit(), await list()]).toEqual([[], { failed: 'failed' }]);
+  expect([await audit(), await list()]).toEqual([[], { failed: 'requires_review' }]);
   for (const key of ['accepted', 'released']) {
     const { id, replayed } = await send(key);
     expect([id === later.get(key), replayed]).toEqual([false, false]);
