@@ -6,17 +6,19 @@ import type { DeclaredIndexes, Deployment } from './deploy/deployment';
 import { createGoogleClient, readAccessToken } from './deploy/google-api';
 import { readDeployManifest } from './deploy/manifest';
 
-const USAGE = `Usage: npm run deploy:check -- --project <project>
+const USAGE = `Usage: npm run deploy:check -- --project <project> [--keep-rules]
 
 Lists what a deployment needs, what the project has and what it lacks, with the command that supplies it. Changes nothing.
+
+--keep-rules  the project keeps its own Firestore rules, which a deployment of indexes and functions leaves alone
 
 Exit code: 0 everything is there, 1 something is missing, 2 something could not be checked, 64 wrong usage.`;
 
 async function main(): Promise<number> {
-  const project = readProject();
+  const { project, keepRules } = readOptions();
   const token = await readAccessToken(process.env);
   const google = createGoogleClient(project, token, process.env['GOOGLE_API_ENDPOINT']);
-  const findings = await runChecks(await readDeployment(project), google);
+  const findings = await runChecks({ ...(await readDeployment(project)), keepRules }, google);
   if (token === undefined)
     console.error('No Google credentials: only this folder is checked. Run: gcloud auth application-default login\n');
   console.log(formatFindings(findings));
@@ -27,11 +29,12 @@ async function main(): Promise<number> {
 const PROJECT_ID = /^[a-z][a-z0-9-]{4,28}[a-z0-9]$/;
 const PROJECT_ID_RULE = 'a project id has 6 to 30 lower-case letters, digits and hyphens, and begins with a letter.';
 
-function readProject(): string {
-  const { project } = readArguments(USAGE, { options: { project: { type: 'string' } } }).values;
+function readOptions(): { project: string; keepRules: boolean } {
+  const options = { project: { type: 'string' }, 'keep-rules': { type: 'boolean' } } as const;
+  const { project, 'keep-rules': keepRules = false } = readArguments(USAGE, { options }).values;
   if (project === undefined) refuseArguments('--project is missing: the id of the project to deploy to.', USAGE);
   if (!PROJECT_ID.test(project)) refuseArguments(`--project ${project}: ${PROJECT_ID_RULE}`, USAGE);
-  return project;
+  return { project, keepRules };
 }
 
 interface FirebaseConfig {
@@ -41,7 +44,7 @@ interface FirebaseConfig {
 // Reads firebase.json at run time, because the workflow sets the database in it.
 const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
 
-async function readDeployment(projectId: string): Promise<Deployment> {
+async function readDeployment(projectId: string): Promise<Omit<Deployment, 'keepRules'>> {
   const file = `functions/.env.${projectId}`;
   const parameters = existsSync(file) ? (parseEnv(readFileSync(file, 'utf8')) as Record<string, string>) : undefined;
   const manifest = await readDeployManifest('functions/dist');

@@ -3,7 +3,7 @@ import { checkKeyLines, checkPlainKeys } from './api-keys';
 import { checkMinimum, checkNames, checkTraffic } from './deployed-functions';
 import { getDatabaseId, listEmails, type Deployment } from './deployment';
 import { findFederationProblem } from './federation';
-import { checkRules, listFirestoreSettings } from './firestore';
+import { listFirestoreSettings, listRules } from './firestore';
 import { UnreachableError, type AskGoogle } from './google-api';
 import { checkPause, listParameters } from './parameters';
 import type { Requirement } from './requirement';
@@ -22,7 +22,7 @@ const SERVICES =
 
 /** Checks every requirement. Changes nothing. */
 export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Finding[]> {
-  const { projectId, parameters } = deployment;
+  const { projectId, parameters, keepRules, rules } = deployment;
   const requirements = [
     ...listParameters(deployment),
     ...listResources(deployment, ask),
@@ -30,6 +30,7 @@ export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Findi
     ...listSettings(deployment, ask),
     ...listRoles(deployment, ask),
     ...listFirestoreSettings(deployment, ask),
+    ...(keepRules ? [] : [listRules({ projectId, databaseId: getDatabaseId(deployment), rules }, ask)]),
     checkNames(deployment, ask),
     ...listDeployerPermissions(deployment, ask),
   ];
@@ -37,7 +38,6 @@ export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Findi
     checkMinimum(deployment, ask),
     checkTraffic(deployment, ask),
     ...listBroadRoles(deployment, ask),
-    checkRules(deployment, ask),
     checkPlainKeys(projectId, ask),
     checkPause(parameters),
   ];

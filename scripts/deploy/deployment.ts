@@ -11,6 +11,8 @@ export interface Deployment {
   firestoreDatabase: string;
   /** Contents of firestore.rules. */
   rules: string;
+  /** Whether the owner has decided to keep the project's rules. */
+  keepRules: boolean;
 }
 
 export interface DeclaredIndexes {

@@ -63,12 +63,13 @@ interface Ruleset {
 }
 
 /**
- * Warns of security rules that differ from firestore.rules. All applications of a project share the rules, so the owner decides
- * whether to replace them. Without rules, Firestore refuses every client, as firestore.rules does.
+ * Compares the security rules of a database with firestore.rules. All applications of a project share the rules, so the owner
+ * decides whether to replace them. `--keep-rules` skips this check. Without rules, Firestore refuses every client, as firestore.rules does.
  */
-export function checkRules(deployment: Deployment, ask: AskGoogle): Requirement {
-  const { projectId, rules } = deployment;
-  const databaseId = getDatabaseId(deployment);
+export function listRules(
+  { projectId, databaseId, rules }: { projectId: string; databaseId: string; rules: string },
+  ask: AskGoogle,
+): Requirement {
   return [
     `rules of database ${databaseId}`,
     async () => {
@@ -80,8 +81,11 @@ export function checkRules(deployment: Deployment, ask: AskGoogle): Requirement 
       if (normalize(contents.join('\n')) === normalize(rules)) return undefined;
       return [
         'differ from firestore.rules, which refuse every client',
-        `in a project of its own, replace them: firebase deploy --only firestore:rules --project ${projectId}\n      ` +
-          'in a shared project, keep them if they let no client read or write the collections of this service',
+        [
+          `in a project of its own, replace them: firebase deploy --only firestore:rules --project ${projectId}`,
+          'in a shared project, keep them if they let no client read or write the collections of this service: ' +
+            `npm run deploy:check -- --project ${projectId} --keep-rules`,
+        ].join('\n      '),
       ];
     },
   ];

@@ -168,6 +168,7 @@ beforeAll(async () => {
     firestoreDatabase: '(default)',
     rules: RULES,
     parameters: PARAMETERS,
+    keepRules: false,
   };
 });
 
@@ -234,7 +235,6 @@ const WARNINGS = [
   'least roles of the deployer',
   'pause of price lists',
   'minimum of instances',
-  'rules of database (default)',
   'traffic',
 ];
 
@@ -527,6 +527,11 @@ test.each([
     { [`firebaserules ${PATH}/releases/cloud.firestore`]: undefined },
   ],
   [
+    'that keeps its own rules',
+    { [`firebaserules v1/${RELEASE}`]: { source: { files: [{ content: 'allow read;' }] } } },
+    { keepRules: true },
+  ],
+  [
     'whose environments have other names',
     {
       [providers]: providersOf(CONDITION.replace("'production', 'audit'", "'staging', 'staging-audit'")),
@@ -626,7 +631,7 @@ describe('the command', () => {
     expect(stdout).toContain(`\n  project: not found\n      firebase projects:create ${PROJECT_ID}\n`);
     expect(stdout).not.toContain('Could not be checked');
     expect(stdout).toMatch(
-      /\n\nThere \(16\)\n {2}database of the indexes\n {2}API keys in the secret\n {2}organisation policy\n {2}identity of GitHub\n {2}names of the functions\n/,
+      /\n\nThere \(16\)\n {2}database of the indexes\n {2}API keys in the secret\n {2}organisation policy\n {2}identity of GitHub\n {2}rules of database \(default\)\n {2}names of the functions\n/,
     );
   });
 
@@ -658,7 +663,7 @@ describe('the command', () => {
     const { code, stdout, stderr } = await runCommand(args);
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
     expect(stderr.startsWith(problem)).toBe(true);
-    expect(stderr).toContain('Usage: npm run deploy:check -- --project <project>\n');
+    expect(stderr).toContain('Usage: npm run deploy:check -- --project <project> [--keep-rules]\n');
     expect(requests).toEqual([]);
   });
 });
