@@ -6,7 +6,7 @@ import type { PriceListInfo } from '../src/lib/schemas/add-price-lists';
 import { getMarketFacts, type Attempt, type ClaimedLists, type KeyRecord } from '../src/lib/schemas/key-record';
 import { LEASE_DURATION_MS } from '../src/lib/time-limits';
 import type { EntryDifferences } from './entry-differences';
-import { MAX_CLAIM_CHUNKS } from '../src/price-lists/commit-sizes';
+import { MAX_CLAIM_CHUNKS } from '../src/price-lists/payload';
 import { canResumeAutomatically, getSweepDueAt, MAX_AUTOMATIC_RESUMES } from '../src/price-lists/sweep-schedule';
 import { createListDocuments, createSuccessResponse } from '../src/price-lists/stored-documents';
 import type { StoredPayload } from '../src/price-lists/payload';

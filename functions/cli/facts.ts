@@ -1,6 +1,6 @@
 import { countEntries, hasUsableIds, readAttemptDocuments } from '../records/stored-records';
 import type { Database } from '../src/lib/firestore/database';
-import { toText } from '../src/lib/repositories/field-values';
+import { toText } from '../src/lib/repositories/organisation';
 import type { ListKind } from '../src/lib/repositories/price-lists';
 import { getMarketFacts, type KeyRecord } from '../src/lib/schemas/key-record';
 import { getSweepResumeAt } from '../src/price-lists/sweep-schedule';

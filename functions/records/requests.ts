@@ -3,7 +3,7 @@ import type { Database } from '../src/lib/firestore/database';
 import { decodeDocument, type FieldFilter, type StoredFields } from '../src/lib/firestore/messages';
 import { decodeNumber } from '../src/lib/firestore/price-entries';
 import { retry } from '../src/lib/firestore/retry';
-import { toText } from '../src/lib/repositories/field-values';
+import { toText } from '../src/lib/repositories/organisation';
 import { keyDocument } from '../src/lib/repositories/price-lists';
 import type { WorkContext } from '../src/lib/work-context';
 import { KEY_STATUSES, type KeyRecord } from '../src/lib/schemas/key-record';

@@ -29,7 +29,6 @@ const OPTIONS: SweepOptions = {
 /** Maximum number of log lines of one sweep about records that do not parse. `sweep_ended` has the total. */
 const MAX_UNREADABLE_LINES = 10;
 
-/** Returns a reporter that logs and counts the results of a sweep. */
 function createReporter(counts: SweepCounts): SweepReporter {
   return {
     onResult: ({ result, ...rest }, record) => {

@@ -1,7 +1,5 @@
 import { bugs, version } from '../../functions/package.json';
-import { ERROR_DEFINITIONS, toApiError, type ErrorCode } from '../../functions/src/lib/errors';
-import { toErrorResponse } from '../../functions/src/lib/http/error-response';
-import { parseText } from '../../functions/src/lib/json/body-parser';
+import { ERROR_DEFINITIONS, toApiError, toErrorResponse, type ErrorCode } from '../../functions/src/lib/errors';
 import { REGION } from '../../functions/src/lib/region';
 import { errorResponseSchema, getErrorResponseSchema } from './bodies';
 import { errorDescriptions, errorHeaders, getErrorCodes, PREFLIGHT_ERRORS, sharedResponses } from './errors';
@@ -174,7 +172,9 @@ function toErrorResponses(
 function createErrorExample(code: ErrorCode, { name, info, request }: Operation): object {
   if (code !== 'validation_failed' || info.body === undefined) return { error: ERROR_DEFINITIONS[code].message };
   try {
-    parseText(info.body.createParser(), JSON.stringify(request?.invalidExample));
+    const parser = info.body.createParser();
+    parser.write(JSON.stringify(request?.invalidExample));
+    parser.end();
   } catch (error) {
     return toErrorResponse(toApiError(error));
   }

@@ -8,7 +8,6 @@ export interface ApiKey {
   digest: Buffer;
 }
 
-/** What the API key setting holds. */
 export interface ApiKeySetting {
   keys: ApiKey[];
   /** The keys that the setting holds as text instead of a digest. */
@@ -18,8 +17,6 @@ export interface ApiKeySetting {
 }
 
 const NAMED_DIGEST = /^([a-z\d-]{1,32}):([\da-fA-F]{64})$/;
-
-const NAME_DIGITS = 8;
 
 export const sha256 = (text: string | Buffer): Buffer => createHash('sha256').update(text).digest();
 
@@ -41,7 +38,7 @@ export function parseApiKeys(setting: string): ApiKeySetting {
       parsed.invalidLines.push(i + 1);
     } else {
       const plainDigest = sha256(text);
-      parsed.keys.push({ name: plainDigest.toString('hex').slice(0, NAME_DIGITS), digest: plainDigest });
+      parsed.keys.push({ name: plainDigest.toString('hex').slice(0, 8), digest: plainDigest });
       parsed.plainKeys.push(text);
     }
   }

@@ -7,7 +7,6 @@ import { findOriginProblem } from './origins';
  * while the module loads, because a deployment loads it without values.
  */
 
-/** See {@link parseApiKeys}. */
 export const apiKeySecret = defineSecret('API_KEY');
 
 const corsAllowedOrigins = defineString('CORS_ALLOWED_ORIGINS', {
@@ -16,7 +15,6 @@ const corsAllowedOrigins = defineString('CORS_ALLOWED_ORIGINS', {
   description: 'Exact origins, comma-separated, such as https://dashboard.example.com. Empty: none.',
 });
 
-/** The id of the database that Firestore uses when none is named. */
 export const DEFAULT_DATABASE_ID = '(default)';
 
 const databaseId = defineString('DATABASE_ID', {
@@ -31,7 +29,6 @@ const writesPaused = defineBoolean('WRITES_PAUSED', {
   description: 'Set it while a restore imports data. Reads continue.',
 });
 
-/** The minimum and maximum number of instances of each function. They determine cost, so a deployment sets them. */
 export const instanceLimits = {
   minInstances: defineInt('MIN_INSTANCES', {
     default: 0,
@@ -51,13 +48,11 @@ export const instanceLimits = {
  */
 export const getServiceAccount = (name: string) => expr`${name}@${projectID}.iam.gserviceaccount.com`;
 
-/** Returns an empty array if the setting is unset or holds no key. */
 export const getApiKeys = (): ApiKey[] => parseApiKeys(apiKeySecret.value()).keys;
 
 /** Returns the numbers of the invalid lines. Reads the environment directly, like {@link assertAllowedOrigins}. */
 export const getInvalidApiKeyLines = (): number[] => parseApiKeys(process.env[apiKeySecret.name] ?? '').invalidLines;
 
-/** Returns the id of the database that the service, the command and the audit use. */
 export const getDatabaseId = (): string => databaseId.value().trim() || DEFAULT_DATABASE_ID;
 
 /** Whether add price lists and the sweep must not write (docs/runbook.md#restore). */
@@ -95,7 +90,6 @@ export const getBuild = () => ({
   commit: process.env['BUILD_COMMIT'] ?? 'local',
 });
 
-/** Whether Firebase's emulator of functions runs this process. */
 export const isEmulated = (): boolean => process.env['FUNCTIONS_EMULATOR'] !== undefined;
 
 /** Whether this process is a Cloud Run instance. Firebase's emulator sets `K_SERVICE` too. */

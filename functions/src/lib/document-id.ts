@@ -1,6 +1,5 @@
 /** Firestore's rules for the id of a document. */
 
-/** Maximum UTF-8 length of an id. */
 export const MAX_DOCUMENT_ID_BYTES = 1500;
 
 type DocumentIdProblem = 'empty' | 'slash' | 'dots' | 'reserved' | 'too_long';

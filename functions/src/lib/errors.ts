@@ -31,7 +31,6 @@ interface ApiErrorOptions {
   cause?: unknown;
 }
 
-/** An error with a row in {@link ERROR_DEFINITIONS}. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly headers: Readonly<Record<string, string>>;
@@ -51,14 +50,12 @@ export class ApiError extends Error {
   }
 }
 
-/** An invalid field of a request. */
 export interface FieldError {
   /** Dotted, such as `products.cement.price_list_price`; `body` for the body itself. */
   path: string;
   message: string;
 }
 
-/** 400 with field errors. */
 export class ValidationError extends ApiError {
   /** @param isComplete false if validation stopped early, so that there may be more errors */
   constructor(
@@ -101,4 +98,12 @@ export const getErrorMessage = (error: unknown): string => (error instanceof Err
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError('internal_error', getErrorMessage(error), { cause: error });
+}
+
+/** Returns the response body of an error: field errors for an invalid payload, otherwise one message. */
+export function toErrorResponse(error: ApiError): object {
+  const { message } = ERROR_DEFINITIONS[error.code];
+  if (!(error instanceof ValidationError)) return { error: message };
+  const more = error.isComplete ? '' : `; validation stopped after ${error.errors.length} errors, there may be more`;
+  return { success: false, message: message + more, errors: error.errors };
 }

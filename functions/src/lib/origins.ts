@@ -7,14 +7,11 @@ export function findOriginProblem(origin: string): string | undefined {
   return `"${origin}" is not an origin as browsers send it, such as https://dashboard.example.com or http://localhost:3000.`;
 }
 
-/** Browsers send the origin `null` for pages under these schemes, or load no page under them. */
-const PROTOCOLS_WITHOUT_ORIGIN = ['file:', 'ftp:', 'ws:', 'wss:'];
-
 function isSendable(origin: string): boolean {
   // Pages without an origin of their own, such as files, send this.
   if (origin === 'null') return true;
   if (!URL.canParse(origin)) return false;
   const { protocol, host } = new URL(origin);
   // Browsers leave out the scheme's own port, shorten an address, and write all in lowercase.
-  return `${protocol}//${host}` === origin && host !== '' && !PROTOCOLS_WITHOUT_ORIGIN.includes(protocol);
+  return `${protocol}//${host}` === origin && host !== '';
 }

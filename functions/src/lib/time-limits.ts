@@ -19,7 +19,6 @@ export const CALL_TIMEOUTS_MS = {
 /** One try of a key event, which reads the record and commits. */
 const EVENT_MS = CALL_TIMEOUTS_MS.read + CALL_TIMEOUTS_MS.commit;
 
-/** The time from one renewal of a lease until the next is due. */
 export const RENEWAL_INTERVAL_MS = 20_000;
 
 /**
@@ -29,7 +28,6 @@ export const RENEWAL_INTERVAL_MS = 20_000;
  */
 export const LEASE_DURATION_MS = RENEWAL_INTERVAL_MS + CALL_TIMEOUTS_MS.commit;
 
-/** The longest pause between two tries. */
 export const MAX_PAUSE_MS = 5_000;
 
 /** Reserved for failing an attempt: an event whose response is lost, a pause, and the read that shows its effect. */

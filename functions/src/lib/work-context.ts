@@ -16,12 +16,10 @@ export interface WorkContext {
   readonly counters: Counters;
 }
 
-/** What a request has done so far. */
 export interface Counters {
   firestoreCalls: number;
   /** Number of tries after the first, over all calls. */
   retries: number;
-  /** Number of records in the response. */
   records: number;
   phasesMs: Partial<Record<Phase, number>>;
 }
@@ -29,7 +27,6 @@ export interface Counters {
 /** Phases of a request. A creation has the first four in this order. The last two are waits, for documents and for the client. */
 export type Phase = 'body' | 'claim' | 'entries' | 'completion' | 'firestore' | 'client';
 
-/** Adds the duration of `fn` to a phase. */
 export async function measurePhase<T>({ phasesMs }: Counters, phase: Phase, fn: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   try {

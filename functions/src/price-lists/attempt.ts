@@ -17,7 +17,6 @@ export class PayloadNotStoredError extends Error {
   }
 }
 
-/** The outcome of an attempt, as far as the process that carried it out knows. */
 export type AttemptOutcome =
   | KeyOutcome
   /** The attempt failed, but its record may not say so. `retryAfterMs`: the same as for a stored failure. */

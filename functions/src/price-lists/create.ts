@@ -15,20 +15,17 @@ import type { ClaimedLists, KeyRecord } from '../lib/schemas/key-record';
 import { MAX_TEXT_BYTES } from '../lib/schemas/fields';
 import type { Market } from '../lib/schemas/responses';
 import { PayloadNotStoredError, runAttempt, type AttemptOutcome } from './attempt';
-import { MAX_CLAIM_CHUNKS } from './commit-sizes';
 import { toCreationResult, type CreationResult } from './creation-result';
 import { getAllEntries } from './entries';
 import type { AttemptDraft } from './key-state-machine';
 import { KeyStore, type AppliedOutcome } from './key-store';
-import { Payload } from './payload';
+import { MAX_CLAIM_CHUNKS, Payload } from './payload';
 import { RunningAttempt } from './running-attempt';
 import { createListDocuments } from './stored-documents';
 import type { PriceListSubmission } from './submission-parser';
 
-/** What a creation needs from its request, besides the submission. */
 interface CreationRequest {
   requestId: string;
-  /** Name of the API key of the sender. */
   apiKeyId: string;
   log: PriceListLogger;
 }

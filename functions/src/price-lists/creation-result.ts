@@ -2,7 +2,6 @@ import { ApiError } from '../lib/errors';
 import { getMarketFacts, type MarketFacts } from '../lib/schemas/key-record';
 import type { AttemptOutcome } from './attempt';
 
-/** The stored response of this request's attempt, or of an earlier one for an identical request. */
 export interface CreationResult {
   response: string;
   replayed: boolean;

@@ -1,4 +1,3 @@
-import { getWriteOrder } from '../lib/firestore/write-order';
 import {
   LIST_KINDS,
   streamStoredEntries,
@@ -7,11 +6,12 @@ import {
   type ListKind,
 } from '../lib/repositories/price-lists';
 import type { ClaimedLists } from '../lib/schemas/key-record';
-import { MAX_ENTRIES_PER_COMMIT } from './commit-sizes';
 import type { RunningAttempt } from './running-attempt';
 import type { ProductColumns } from './submission-parser';
 
-/** Returns the entries of both lists, in the order of the products. */
+/** The maximum number of entries in one batch (docs/api.md#behaviour-of-add-price-lists). */
+export const MAX_ENTRIES_PER_COMMIT = 500;
+
 export const toEntries = (products: ProductColumns): Record<ListKind, EntryColumns> => ({
   expected_forward_cost: { ids: products.ids, prices: products.expectedForwardCostPrices },
   price_list: { ids: products.ids, prices: products.priceListPrices },
@@ -20,10 +20,26 @@ export const toEntries = (products: ProductColumns): Record<ListKind, EntryColum
 /** The entries of each list that are still to be written: indexes into the columns, in the order of writing. */
 export type PendingEntries = Record<ListKind, Uint32Array>;
 
-/** Returns all entries, in an order that spreads each batch over the collection. */
 export function getAllEntries({ ids }: ProductColumns): PendingEntries {
   const order = getWriteOrder(ids.length, MAX_ENTRIES_PER_COMMIT);
   return { expected_forward_cost: order, price_list: order };
+}
+
+/**
+ * Returns the indexes of sorted ids, so that each batch spreads evenly over all ids. Firestore stores
+ * neighbouring ids together, and rejects too many writes close together.
+ */
+export function getWriteOrder(count: number, batchSize: number): Uint32Array {
+  const stride = Math.ceil(count / batchSize);
+  const order = new Uint32Array(count);
+  let written = 0;
+  for (let first = 0; first < stride; first += 1) {
+    for (let index = first; index < count; index += stride) {
+      order[written] = index;
+      written += 1;
+    }
+  }
+  return order;
 }
 
 /** Number of entries to read between two checks whether the lease is due for renewal. */

@@ -52,7 +52,6 @@ export type KeyEvent =
   /** An operator gives up the attempt with this `document_id` and frees its key. */
   | ({ kind: 'release'; document_id: string } & OperatorDecision);
 
-/** Who resolves a key, and why. */
 export interface OperatorDecision {
   by: string;
   reason: string | null;
@@ -63,7 +62,6 @@ export interface ResumeDecision extends OperatorDecision {
   isAutomatic: boolean;
 }
 
-/** An attempt without the times, which the claim sets. */
 export type AttemptDraft = Omit<Attempt, 'claimed_at' | 'lease_expires_at'>;
 
 /** Identifies the attempt that an event is about, as far as its sender knows it. */
@@ -205,7 +203,6 @@ function isAvailable(record: KeyRecord | undefined, attempt: CallerIdentity): bo
   return record === undefined || (record.status === 'released' && !isReleased(record, attempt));
 }
 
-/** Whether an operator has released the attempt of the caller. */
 function isReleased({ status, document_id, history }: KeyRecord, caller: CallerIdentity | null): boolean {
   const released = status === 'released' ? [document_id] : [];
   return [...released, ...history.map((attempt) => attempt.document_id)].some((id) => id === caller?.document_id);
@@ -268,7 +265,6 @@ const recordAction = (
   now: number,
 ): KeyRecord => update(record, { actions: [...record.actions, { action, at: now, by, reason }] }, now);
 
-/** Returns what a record means for the sender of an event. */
 function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null): KeyOutcome {
   if (record === undefined) return { kind: 'available' };
   if (record.status === 'released') return isReleased(record, caller) ? { kind: 'released' } : { kind: 'available' };

@@ -19,10 +19,8 @@ import { getSweepDueAt } from './sweep-schedule';
 /** Adds writes to the commit of an event. @param record the key record after the event */
 type AddWrites = (writes: CommitWrites, record: KeyRecord) => void;
 
-/** What an event meant for this process. */
 export type AppliedOutcome = Exclude<KeyOutcome, { kind: 'owned' }> | HeldKey;
 
-/** A key whose attempt in progress this process owns. */
 export interface HeldKey {
   kind: 'owned';
   record: KeyRecord;

@@ -8,10 +8,14 @@ import { JsonSyntaxError } from '../lib/json/body-parser';
 import { readPayloadChunks } from '../lib/repositories/price-lists';
 import { infoSchema, type PriceListInfo } from '../lib/schemas/add-price-lists';
 import type { Attempt } from '../lib/schemas/key-record';
-import { MAX_CHUNK_BYTES } from './commit-sizes';
 import { createPriceListParser, type PriceListSubmission } from './submission-parser';
 
-/** A submission with its fingerprint and its stored form. */
+/** A Firestore document holds at most 1 MiB, including its name. */
+export const MAX_CHUNK_BYTES = 1_000_000;
+
+/** A commit holds at most 10 MiB, and the key record can be as large as 1 MiB. */
+export const MAX_CLAIM_CHUNKS = 9;
+
 export class Payload {
   readonly fingerprint: string;
   #chunks: Promise<Buffer[]> | undefined;
@@ -56,7 +60,6 @@ const INFO_KEYS = Object.keys(infoSchema.shape).sort();
 /** Leaves out absent fields, so an optional field that is added later changes no earlier fingerprint. */
 const toCanonicalInfo = (info: PriceListInfo): string => JSON.stringify(info, INFO_KEYS);
 
-/** Returns the lowercase hex SHA-256 of the canonical JSON. */
 export function computeFingerprint(submission: PriceListSubmission): string {
   const hash = createHash('sha256');
   for (const text of streamCanonicalJson(submission)) hash.update(text);
@@ -72,13 +75,11 @@ export async function compressToChunks(submission: PriceListSubmission): Promise
   return starts.map((start) => packed.subarray(start, start + MAX_CHUNK_BYTES));
 }
 
-/** The submission in a stored payload, or the reason why it cannot be used. */
 export type StoredPayload =
   | { kind: 'valid'; submission: PriceListSubmission }
   /** `chunks`: the number of stored chunks. */
   | { kind: 'invalid'; reason: string; chunks: number };
 
-/** Reads the payload of an attempt, in one try, and checks it against its fingerprint. */
 export const readStoredPayload = async (db: Database, attempt: Attempt): Promise<StoredPayload> =>
   parseStoredPayload(await readPayloadChunks(db, attempt), attempt);
 

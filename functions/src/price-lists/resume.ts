@@ -55,8 +55,7 @@ export async function resume(
 ): Promise<string> {
   const submission = await retry(() => readSubmission(record, db), context, 'outage');
   const keys = new KeyStore(keyDocument(db, record.boq_list_id), db, context);
-  const options = { submission, onProgress };
-  const { outcome, cause } = await takeOver(record, { ...decision, isAutomatic: false }, keys, options);
+  const { outcome, cause } = await takeOver(record, { ...decision, isAutomatic: false }, keys, submission, onProgress);
   if (outcome.kind === 'completed') return outcome.response;
   if (outcome.kind === 'failed' && cause instanceof StoppedError) {
     const next = outcome.retryAfterMs === null ? 'It needs an operator.' : 'The sweep resumes it.';
@@ -67,24 +66,20 @@ export async function resume(
   throw outcome.kind === 'failed' || outcome.kind === 'unknown' ? cause : toResolutionError(outcome);
 }
 
-interface TakeOverOptions {
-  /** The payload of the attempt, if it has been read already. */
-  submission?: PriceListSubmission;
-  onProgress?: ((progress: Progress) => void) | undefined;
-}
-
 /**
  * Takes over an attempt that requires review, and carries it out: reads its payload, writes the
  * entries that are missing or differ, and completes it. An error after the take-over, even while the
  * payload is read, fails the attempt.
  *
+ * @param submission the payload of the attempt, if it has been read already
  * @returns as `runAttempt` does, or the state of the key if it could not be taken over
  */
 export async function takeOver(
   { document_id }: KeyRecord,
   decision: ResumeDecision,
   keys: KeyStore,
-  { submission, onProgress }: TakeOverOptions = {},
+  submission?: PriceListSubmission,
+  onProgress?: (progress: Progress) => void,
 ): ReturnType<typeof runAttempt> {
   const attempt = { owner: keys.context.newToken() };
   const taken = await applyResume({ kind: 'resume', document_id, attempt, ...decision }, keys);

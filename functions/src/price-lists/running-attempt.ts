@@ -1,6 +1,6 @@
 import { retry } from '../lib/firestore/retry';
 import type { KeyRecord, Progress } from '../lib/schemas/key-record';
-import { LEASE_DURATION_MS, RENEWAL_INTERVAL_MS, type RETRY_MS } from '../lib/time-limits';
+import { LEASE_DURATION_MS, RENEWAL_INTERVAL_MS } from '../lib/time-limits';
 import type { HeldKey, KeyStore } from './key-store';
 
 /** Another event was applied to the key after the lease of the attempt expired. */
@@ -9,9 +9,6 @@ export class LeaseLostError extends Error {
     super('another event was applied to the key after the lease of the attempt expired');
   }
 }
-
-/** The retry regime of an attempt: `attempt` for a creation, for which a client waits, else `outage`. */
-type AttemptRegime = Extract<keyof typeof RETRY_MS, 'attempt' | 'outage'>;
 
 /**
  * An attempt that this process carries out. {@link call} makes all its writes under its lease, except
@@ -27,10 +24,11 @@ export class RunningAttempt {
   #renewal: Promise<void> | undefined;
   #progress: Progress = { entries_written: 0, entries_total: 0 };
 
+  /** @param regime of its retries: `attempt` for a creation, for which a client waits, else `outage` */
   constructor(
     { record, heldUntil }: HeldKey,
     readonly keys: KeyStore,
-    private readonly regime: AttemptRegime,
+    private readonly regime: 'attempt' | 'outage',
     private readonly onProgress: (progress: Progress) => void = () => undefined,
   ) {
     this.record = record;

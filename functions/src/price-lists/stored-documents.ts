@@ -20,11 +20,8 @@ export function createListDocuments(
   return { expected_forward_cost: shared, price_list: { ...shared, date } };
 }
 
-/** The fields of an attempt that the response contains. */
-type ResponseFields = Pick<Attempt, 'lists' | 'market_id' | 'products_count' | 'document_id' | 'claimed_at'>;
-
 /** Creates the success response of an attempt. Every identical request receives the same bytes. */
-export function createSuccessResponse(attempt: ResponseFields, info: PriceListInfo, completedAt: number): string {
+export function createSuccessResponse(attempt: Attempt, info: PriceListInfo, completedAt: number): string {
   const { lists, market_id, products_count, document_id } = attempt;
   const stored = { success: true as const, message: 'Payload is valid and stored', products_count, document_id };
   const toText = (response: PriceListsResponse) => JSON.stringify(response);

@@ -17,10 +17,8 @@ import { describeReceived, expectedError, toFieldErrors } from '../lib/schemas/f
  * products costs no more than accepting valid ones, and the products need less memory than the body.
  */
 
-/** Maximum number of field errors in a response; validation stops there. */
 export const MAX_FIELD_ERRORS = 100;
 
-/** A validated request body; equal submissions have the same canonical JSON. */
 export interface PriceListSubmission {
   info: PriceListInfo;
   products: ProductColumns;
@@ -60,7 +58,6 @@ function toSubmission(body: unknown, products: ProductsValidator): PriceListSubm
   return { info: infoResult.data, products: products.takeProducts() };
 }
 
-/** Validates products one by one as they arrive. */
 class ProductsValidator {
   /** The index of each id in the columns. */
   #indexes = new Map<string, number>();

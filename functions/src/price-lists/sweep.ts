@@ -14,30 +14,25 @@ import { canResumeAutomatically, describeSweepObstacle, getSweepDueAt } from './
 export interface SweepOptions {
   /** Maximum number of concurrent resumes; each holds a payload in memory. */
   concurrency: number;
-  /** Reports what a sweep would do, but writes nothing. */
   dryRun: boolean;
   /** After this signal aborts, no more resumes begin. Running resumes continue until the signal of the context aborts. */
   stopping?: AbortSignal;
 }
 
-/** The result of a sweep for one key. */
 export interface SweepResult {
   /** When Firestore returned the state of the key, or the time of the completion that it stored; Unix milliseconds. */
   time: number;
   boq_list_id: string;
   document_id: string;
-  /** Trace of the request that claimed the key; null without one. */
   trace_id: string | null;
   /** `left`: the key needs an operator. `deferred`: another process resolves it, or the resume failed. */
   result: 'resumed' | 'would_resume' | 'left' | 'deferred';
   reason: string | null;
 }
 
-/** Receives the results of a sweep, and the records that it could not read. */
 export interface SweepReporter {
-  /** `record`: the latest record of the key that the sweep knows. */
   onResult: (result: SweepResult, record: KeyRecord) => void;
-  /** The record at this path does not parse. The sweep does not change it. */
+  /** The record does not parse, and stays as it is. */
   onUnreadable: (path: string) => void;
 }
 
@@ -91,7 +86,6 @@ async function waitForWork(running: Iterable<Promise<void>>, { clock, signal }: 
     .finally(timeToAsk.cancel);
 }
 
-/** Finds and processes the keys of one sweep. */
 class Sweeper {
   /** Where the next query begins: after this key, or at this due time; undefined for all keys. */
   #from: FoundKey | number | undefined;

@@ -8,7 +8,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { runPriceLists } from '../../cli/main';
 import { startProgram } from '../../../test/support/programs';
-import { getBundleVariables, bundleProgram, type CommitSizes } from '../resilience/bundle';
+import { getBundleVariables, bundleProgram } from '../resilience/bundle';
 
 /** Runs the command in this process, or starts it in a process of its own. */
 
@@ -55,10 +55,10 @@ async function runWithInput(stdin: PassThrough, args: string[]): Promise<Command
 }
 
 /** Bundles the command, so that it starts fast. */
-export async function buildCommand(sizes: CommitSizes): Promise<CommandProgram> {
+export async function buildCommand(batchSize: number): Promise<CommandProgram> {
   const folder = mkdtempSync(join(tmpdir(), 'command-'));
   const program = join(folder, 'price-lists.cjs');
-  await bundleProgram('functions/cli/price-lists.ts', program, sizes);
+  await bundleProgram('functions/cli/price-lists.ts', program, batchSize);
   const env = { ...getBundleVariables(), NODE_COMPILE_CACHE: join(folder, 'compile-cache') };
   const startIn = (executable: string, ...args: string[]): RunningCommand => {
     const child = startProgram(executable, args, { env });

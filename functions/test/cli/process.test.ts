@@ -20,7 +20,7 @@ const folder = mkdtempSync(join(tmpdir(), 'outputs-'));
 let command: CommandProgram;
 beforeAll(async () => {
   useTestBatches();
-  command = await buildCommand({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH });
+  command = await buildCommand(TEST_BATCH);
 });
 beforeEach(async () => {
   service.reset();

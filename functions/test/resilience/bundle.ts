@@ -1,23 +1,21 @@
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import type { Variables } from '../../../test/support/programs';
-import * as commitSizes from '../../src/price-lists/commit-sizes';
 
-/** Sizes that replace those of commit-sizes.ts in a bundle. */
-export type CommitSizes = Partial<Record<keyof typeof commitSizes, number>>;
-
-const replaceSizes = (sizes: CommitSizes): Plugin => ({
-  name: 'commit sizes',
+/** Makes a bundle write this many entries in a batch. */
+const replaceBatchSize = (entries: number): Plugin => ({
+  name: 'batch size',
   setup: (bundler) => {
-    const constants = Object.entries({ ...commitSizes, ...sizes }).map(
-      ([name, size]) => `export const ${name} = ${size};`,
-    );
-    bundler.onLoad({ filter: /\/commit-sizes\.ts$/ }, () => ({ contents: constants.join('\n') }));
+    bundler.onLoad({ filter: /\/price-lists\/entries\.ts$/ }, ({ path }) => {
+      const code = readFileSync(path, 'utf8').replace(/(MAX_ENTRIES_PER_COMMIT =) \d+/, `$1 ${entries}`);
+      return { contents: code, loader: 'ts' };
+    });
   },
 });
 
 /** Bundles a program without its packages, so that it starts fast. */
-export async function bundleProgram(entryPoint: string, outfile: string, sizes: CommitSizes = {}): Promise<void> {
+export async function bundleProgram(entryPoint: string, outfile: string, batchSize: number): Promise<void> {
   await build({
     entryPoints: [entryPoint],
     outfile,
@@ -25,7 +23,7 @@ export async function bundleProgram(entryPoint: string, outfile: string, sizes: 
     platform: 'node',
     format: 'cjs',
     packages: 'external',
-    plugins: [replaceSizes(sizes)],
+    plugins: [replaceBatchSize(batchSize)],
     logLevel: 'error',
   });
 }

@@ -1,8 +1,8 @@
 import type { Call, EmbeddedFirestore, InjectedFault, Rpc } from '../../../packages/firestore-local/src';
-import * as commitSizes from '../../src/price-lists/commit-sizes';
+import * as entries from '../../src/price-lists/entries';
+import * as payload from '../../src/price-lists/payload';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { createPriceListBody, type PriceListBody } from '../support/submissions';
-import type { CommitSizes } from './bundle';
 
 /** The calls to Firestore of one creation without faults, with two batches for each list. */
 export type CallName =
@@ -18,13 +18,14 @@ export const getRpc = (name: CallName): Rpc => (name.startsWith('read') ? 'Batch
 export const TEST_BATCH = 5;
 
 /** Changes the sizes of the commits that the service makes in this process. */
-export function replaceSizes(sizes: CommitSizes): void {
-  for (const [name, size] of Object.entries(sizes))
-    jest.replaceProperty<Record<string, number>, string>(commitSizes, name, size);
+export function replaceSizes(sizes: { entries?: number; chunkBytes?: number; claimChunks?: number }): void {
+  if (sizes.entries !== undefined) jest.replaceProperty(entries, 'MAX_ENTRIES_PER_COMMIT', sizes.entries as 500);
+  if (sizes.chunkBytes !== undefined) jest.replaceProperty(payload, 'MAX_CHUNK_BYTES', sizes.chunkBytes as 1_000_000);
+  if (sizes.claimChunks !== undefined) jest.replaceProperty(payload, 'MAX_CLAIM_CHUNKS', sizes.claimChunks as 9);
 }
 
 /** Makes creations in this process write batches of {@link TEST_BATCH} entries. */
-export const useTestBatches = (): void => replaceSizes({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH });
+export const useTestBatches = (): void => replaceSizes({ entries: TEST_BATCH });
 
 /** One more product than a batch holds. */
 const PRODUCTS = TEST_BATCH + 1;

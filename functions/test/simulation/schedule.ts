@@ -315,6 +315,8 @@ class Schedule {
           {
             onResult: ({ boq_list_id, result, reason }) => {
               note(`${boq_list_id} ${result}: ${reason ?? ''}`);
+              // If the key becomes due again, this sweep meets its attempt as any other process does.
+              process.token = '';
               this.results.add(`sweep ${result}`);
               if (result === 'left' && !options.dryRun) this.#checkReport(boq_list_id, process);
             },

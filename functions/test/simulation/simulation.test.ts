@@ -64,7 +64,7 @@ const REACHED = {
 const PROJECT = 'simulation';
 
 /** Small enough that a handful of products needs several batches and several chunks, some of them beyond the claim. */
-const COMMIT_SIZES = { MAX_ENTRIES_PER_COMMIT: 3, MAX_CHUNK_BYTES: 90, MAX_CLAIM_CHUNKS: 2 };
+const COMMIT_SIZES = { entries: 3, chunkBytes: 90, claimChunks: 2 };
 
 /** Creates a gunzip stream without zlib's thread, so that it ends before the simulation continues another process. */
 function createSynchronousGunzip(): Duplex {

@@ -1,4 +1,4 @@
-import { parseText } from '../../src/lib/json/body-parser';
+import type { BodyParser } from '../../src/lib/json/body-parser';
 import type { PriceListInfo, ProductPrices } from '../../src/lib/schemas/add-price-lists';
 import {
   createPriceListParser,
@@ -9,6 +9,12 @@ import {
 export interface PriceListBody {
   info: PriceListInfo;
   products: Record<string, ProductPrices>;
+}
+
+/** Parses a complete text. @throws what the parser throws */
+export function parseText<Body>(parser: BodyParser<Body>, text: string): Body {
+  parser.write(text);
+  return parser.end();
 }
 
 /** Parses a body as the service does. @throws ValidationError */

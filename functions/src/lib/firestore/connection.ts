@@ -18,7 +18,6 @@ export const CHANNEL_OPTIONS = {
   'grpc.max_reconnect_backoff_ms': 5_000,
 } satisfies ChannelOptions;
 
-/** Passes messages on, because other modules encode and decode them. */
 const identity = (message: Buffer): Buffer => message;
 
 let connection: ReturnType<typeof openConnection> | undefined;

@@ -48,7 +48,6 @@ export function createDatabase(firestore: Firestore, context: WorkContext) {
   return {
     firestore,
 
-    /** Reads documents. @returns their snapshots in the order of the arguments */
     async getAll<T extends DocumentReference[]>(...documents: T) {
       const read = () => startCall(() => firestore.getAll(...documents));
       return (await waitFor(clock, CALL_TIMEOUTS_MS.read, read)) as { [Index in keyof T]: DocumentSnapshot };
@@ -69,7 +68,6 @@ export function createDatabase(firestore: Firestore, context: WorkContext) {
      */
     streamQuery: <T>(query: QuerySpec, decode: Decode<T>) => streamDocuments(context, query, decode),
 
-    /** Counts the documents of a query. */
     async count(query: Query, timeoutMs = CALL_TIMEOUTS_MS.read): Promise<number> {
       const counted = await waitFor(clock, timeoutMs, () => startCall(() => query.count().get()));
       return counted.data().count;
@@ -78,7 +76,6 @@ export function createDatabase(firestore: Firestore, context: WorkContext) {
     /** Commits all added writes, or none if a precondition fails. */
     commit: (addWrites: (writes: CommitWrites) => void): Promise<void> => startCall(() => commit(firestore, addWrites)),
 
-    /** Replaces all of the given entries of one list, or none. */
     commitPriceEntries: (batch: PriceEntryBatch): Promise<void> =>
       startCall(() => commitPriceEntries(batch, CALL_TIMEOUTS_MS.commit)),
   };
@@ -98,7 +95,6 @@ async function waitFor<T>(clock: Clock, timeoutMs: number, response: () => Promi
   }
 }
 
-/** Yields the documents of an SDK stream, and fails if one takes longer than the timeout of a read. */
 async function* readStream(documents: Readable, clock: Clock): AsyncGenerator<QueryDocumentSnapshot> {
   const iterator = documents[Symbol.asyncIterator]() as AsyncIterator<QueryDocumentSnapshot, undefined>;
   try {

@@ -3,7 +3,6 @@ import { Position, Response } from './generated/response';
 
 /** Encodes and decodes the messages of queries with protobufjs. `messages.proto` defines them. */
 
-/** What to read from a collection. */
 export interface QuerySpec {
   /** Path of the document whose subcollection is read; undefined for a top-level collection. */
   parent?: string;
@@ -20,7 +19,6 @@ export interface QuerySpec {
 
 export type FieldFilter = readonly [path: string, operator: keyof typeof FILTER_OPERATORS, value: string | number];
 
-/** The fields that were read from a document. */
 export type StoredFields = Readonly<Record<string, unknown>>;
 
 const { CompositeFilter, Direction, FieldFilter: Filter } = Request.StructuredQuery;
@@ -32,8 +30,6 @@ const FILTER_OPERATORS = {
 } as const;
 
 /**
- * Encodes the request of a query.
- *
  * @param parent full name of what holds the collection: a document, or the root of the database
  * @param last a response with a document; the request then asks for the documents after it, as they
  * were at the time of that response
@@ -60,8 +56,6 @@ export function encodeRunQueryRequest(
 }
 
 /**
- * Decodes the document of a response.
- *
  * @returns undefined for a response without a document, which only reports progress
  * @throws Error if the bytes are not such a message
  */
@@ -70,7 +64,6 @@ export function decodeDocument(response: Buffer): { id: string; fields: StoredFi
   return document ? { id: toDocumentId(document.name), fields: toStoredFields(document) } : undefined;
 }
 
-/** Returns the last segment of a document's full name. */
 export const toDocumentId = (name: string | null | undefined): string =>
   (name ?? '').slice((name ?? '').lastIndexOf('/') + 1);
 

@@ -4,7 +4,6 @@ import { Entry } from './generated/entry';
 import { Request } from './generated/request';
 import { toDocumentId } from './messages';
 
-/** The entries of one list that one commit writes. */
 export interface PriceEntryBatch {
   /** Path of the collection. */
   collection: string;

@@ -11,7 +11,7 @@ const MESSAGES_PER_BATCH = 128;
 /** A batch of this size ends early, because a document can be as large as 1 MiB. */
 const MAX_BATCH_BYTES = 1024 * 1024;
 
-/** Decodes the document of a response. Returns undefined for a response without a document. */
+/** Returns undefined for a response without a document. */
 export type Decode<T> = (response: Buffer) => [id: string, record: T] | undefined;
 
 /**
@@ -23,7 +23,6 @@ export type Decode<T> = (response: Buffer) => [id: string, record: T] | undefine
  */
 export type RunQuery = (context: WorkContext, parent: string, request: Buffer) => AsyncIterable<readonly Buffer[]>;
 
-/** Streams the documents of a query as {@link streamDocuments} does, each converted to a record. */
 export const streamQuery = <T>(
   context: WorkContext,
   query: QuerySpec,
@@ -83,7 +82,6 @@ export async function* streamDocuments<T>(
   }
 }
 
-/** Makes a {@link RunQuery} call over the connection of the process. */
 export async function* runQuery(
   { signal, counters }: WorkContext,
   parent: string,

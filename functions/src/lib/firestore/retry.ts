@@ -59,7 +59,6 @@ export async function retry<T>(fn: () => Promise<T>, context: WorkContext, regim
 const getEndReason = (signal: AbortSignal, lastError: unknown): unknown =>
   signal.reason instanceof StoppedError ? signal.reason : lastError;
 
-/** Makes the pauses between the tries of one call. */
 export class Backoff {
   #failures = 0;
   readonly #retryUntil: number;
@@ -92,13 +91,11 @@ function getPauseMs(failures: number, afterOverload: boolean, random: () => numb
   return Math.min(initialMs * 2 ** failures, MAX_PAUSE_MS) * (0.5 + random() / 2);
 }
 
-/** Whether the same call may succeed if it is made again. */
 export const isTransient = (error: unknown): boolean => TRANSIENT_CODES.has(getCode(error));
 
 /** Whether a commit failed because a record had changed since it was read. */
 export const isConflict = (error: unknown): boolean => CONFLICT_CODES.has(getCode(error));
 
-/** Whether Firestore rejected the call because it receives too many calls. */
 const isOverload = (error: unknown): boolean => getCode(error) === status.RESOURCE_EXHAUSTED;
 
 const getCode = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);

@@ -13,7 +13,6 @@ const finalResponses = new WeakSet<ServerResponse>();
 export const isAnswered = (response: ServerResponse): boolean =>
   finalResponses.has(response) && response.writableLength === 0;
 
-/** Writes a response to its client, and reports whether all of it was sent. */
 export class ClientWriter {
   /** Chunks that the operating system does not have yet. */
   #unsentChunks = 0;

@@ -1,8 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import cors from 'cors';
 
-const PREFLIGHT_MAX_AGE_S = 3600;
-
 /**
  * Adds the CORS headers for an allowed origin, and `Vary: Origin` always. An origin is allowed only if
  * the list has exactly this origin, which applies to `null` too. A preflight may ask for any request
@@ -19,7 +17,7 @@ export function applyCors(request: IncomingMessage, response: ServerResponse, al
     origin,
     methods: ['GET'],
     exposedHeaders: ['X-Request-Id'],
-    maxAge: PREFLIGHT_MAX_AGE_S,
+    maxAge: 3600,
     preflightContinue: true,
   })(request, response, () => undefined);
   return true;

@@ -3,11 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onRequest, type HttpsFunction } from 'firebase-functions/v2/https';
 import { abortable, systemClock } from '../clock';
 import { apiKeySecret, assertAllowedOrigins } from '../config';
-import { ERROR_DEFINITIONS, toApiError, type ApiError } from '../errors';
+import { ERROR_DEFINITIONS, toApiError, toErrorResponse, type ApiError } from '../errors';
 import { logRequest } from '../logging/requests';
 import { createWorkContext } from '../work-context';
 import { getTimeLimitMs } from '../time-limits';
-import { toErrorResponse } from './error-response';
 import { runPipeline, type Endpoint, type Exchange, type HandlerResult } from './pipeline';
 import { ClientGoneError, type RequestWithRawBody } from './request-body';
 import { sendResponse } from './response';
@@ -15,12 +14,8 @@ import { runHandler } from './run-handler';
 import { shutdown } from './shutdown';
 import { parseTraceId } from './trace-id';
 
-/** Surrounds the pipeline of each request with its time limit, its id, its error response and its log line. */
-
-/** Metadata of an operation, for tests, the API description and the client. */
 export type OperationFunction = HttpsFunction & { readonly operation: Omit<Endpoint<unknown>, 'handler'> };
 
-/** Creates the Cloud Function of an operation. */
 export function defineEndpoint<Body>(definition: Omit<Endpoint<Body>, 'method'>): OperationFunction {
   const endpoint: Endpoint<Body> = { ...definition, method: definition.body ? 'POST' : 'GET' };
   if (endpoint.cors === true) assertAllowedOrigins();
@@ -31,6 +26,7 @@ export function defineEndpoint<Body>(definition: Omit<Endpoint<Body>, 'method'>)
   return Object.assign(handle, { operation: endpoint });
 }
 
+/** Surrounds the pipeline of a request with its time limit, its id, its error response and its log line. */
 async function handleRequest<Body>(
   endpoint: Endpoint<Body>,
   request: RequestWithRawBody,

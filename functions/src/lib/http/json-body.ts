@@ -4,7 +4,6 @@ import { READ_BODY_LIMITS } from '../payload-limits';
 import { validate } from '../schemas/fields';
 import type { RequestBody } from './request-body';
 
-/** Returns the definition of a read's body, which a schema validates. */
 export const jsonBody = <Schema extends z.ZodType>(schema: Schema): RequestBody<z.output<Schema>> => ({
   ...READ_BODY_LIMITS,
   createParser: () => createJsonParser((body) => validate(schema, body)),

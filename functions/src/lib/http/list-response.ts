@@ -1,6 +1,5 @@
 import type { Counters } from '../work-context';
 
-/** A record with the id of its document. */
 type RecordEntry = [id: string, record: object];
 
 type RecordBatches = AsyncIterable<RecordEntry[]> | Iterable<RecordEntry[]>;

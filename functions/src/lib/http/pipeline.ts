@@ -24,10 +24,9 @@ import { shutdown } from './shutdown';
  *     handler       200, 409, 500
  */
 
-/** The response of a successful handler, and what is logged about it. */
 export interface HandlerResult extends Omit<OutgoingResponse, 'status'> {
   replayed?: boolean;
-  /** Number of products accepted. By default the number of records in the response. */
+  /** Number of products accepted; by default, of records in the response. */
   count?: number;
   /** Facts about an accepted price list that are logged. */
   facts?: Pick<RequestLogEntry, 'market_found' | 'currency_differs'>;
@@ -46,14 +45,12 @@ export interface Endpoint<Body> {
   handler: (context: WorkContext, body: Body, sender: Sender) => Promise<HandlerResult> | HandlerResult;
 }
 
-/** The sender of a request, and the id of the request. */
-export interface Sender {
+interface Sender {
   requestId: string;
   /** Name of the accepted API key. */
   apiKeyId: string;
 }
 
-/** A request in progress. */
 export interface Exchange {
   request: RequestWithRawBody;
   response: ServerResponse;
@@ -62,7 +59,6 @@ export interface Exchange {
   requestId: string;
   /** Fields that the steps add to the log line. */
   logFields: Pick<RequestLogEntry, 'key_id' | 'origin'>;
-  /** Whether the client left before its response was sent. */
   hasClientGone: boolean;
 }
 
@@ -88,7 +84,6 @@ export async function runPipeline<Body>(
   return result;
 }
 
-/** How often a client asks whether a pause is over. */
 const PAUSE_RETRY_AFTER_MS = 300_000;
 
 async function readEndpointBody<Body>(

@@ -10,10 +10,8 @@ import { BODY_IDLE_TIMEOUT_MS } from '../payload-limits';
 /** A request of the Functions Framework, or of a server that has already read the body (`rawBody`). */
 export type RequestWithRawBody = IncomingMessage & { rawBody?: Buffer };
 
-/** The client has disconnected, so nobody reads a response. */
 export class ClientGoneError extends Error {}
 
-/** How the body of an operation is read. */
 export interface RequestBody<Body> {
   /** Limit of the body as it is sent, and of the inflated body. */
   maxBytes: number;

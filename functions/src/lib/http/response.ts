@@ -11,13 +11,12 @@ export const MAX_BUFFERED_RESPONSE_BYTES = 30_000_000;
 /** Below this size, compression costs more time than it saves. */
 const MIN_COMPRESSION_BYTES = 1024;
 
-/** Size of one buffer of text, chosen to keep both overhead and memory low. */
 const STREAM_CHUNK_BYTES = 64 * 1024;
 
-/** A response to send. The body is JSON text, complete or in chunks. */
 export interface OutgoingResponse {
   status: number;
   headers?: Readonly<Record<string, string>>;
+  /** JSON text, complete or in chunks. */
   body: string | AsyncIterable<string>;
 }
 

@@ -9,7 +9,6 @@ import { isAnswered } from './client-writer';
 /** Gives the kernel time to send the last bytes before the exit closes the sockets. */
 const LINGER_MS = 50;
 
-/** Ends the requests of this process when the platform stops it. */
 export class Shutdown {
   /** Aborts at SIGTERM. No new write begins after that. */
   readonly refuseWrites = new AbortController();
@@ -30,7 +29,6 @@ export class Shutdown {
     return [...this.#openResponses].filter((response) => !isAnswered(response)).length;
   }
 
-  /** Adds the response to any request that reaches the process. */
   addResponse(server: Server, response: ServerResponse): void {
     this.#servers.add(server);
     this.#openResponses.add(response);

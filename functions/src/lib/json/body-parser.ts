@@ -5,12 +5,7 @@ import { findSyntaxProblem, MAX_DEPTH } from './scanner';
 export interface BodyParser<Body> {
   /** @throws JsonSyntaxError, PayloadTooLargeError */
   write(text: string): void;
-  /**
-   * Ends the body after its last chunk.
-   *
-   * @returns the parsed body
-   * @throws JsonSyntaxError, PayloadTooLargeError, ValidationError
-   */
+  /** @throws JsonSyntaxError, ValidationError, PayloadTooLargeError */
   end(): Body;
 }
 
@@ -26,12 +21,6 @@ export class JsonSyntaxError extends Error {
   ) {
     super(`not JSON at byte ${byteOffset}`);
   }
-}
-
-/** Parses a complete text. @throws what the parser throws */
-export function parseText<Body>(parser: BodyParser<Body>, text: string): Body {
-  parser.write(text);
-  return parser.end();
 }
 
 /** Returns a parser for a small body: it collects the text, and parses it at the end. */
@@ -54,7 +43,6 @@ function parseBody(text: string): unknown {
   return value;
 }
 
-/** Returns the error of a text that is not JSON, or is nested too deep. */
 function toSyntaxError(text: string): JsonSyntaxError {
   const { index = text.length, received = '' } = findSyntaxProblem(text) ?? {};
   return new JsonSyntaxError(Buffer.byteLength(text.slice(0, index)), received);

@@ -5,11 +5,9 @@ const MAY_CLOSE: Expected[] = ['value or ]', 'name or }', 'comma or end'];
 /** JSON that is nested deeper is rejected, because it takes time and no request needs it. */
 export const MAX_DEPTH = 64;
 
-/** Where a text stops being JSON. */
 export interface SyntaxProblem {
   /** Index of the first character that cannot continue a JSON text; the text's length if it ends too early. */
   index: number;
-  /** What is there instead. */
   received: string;
 }
 
@@ -32,7 +30,6 @@ const PART_OF_SCALAR = new RegExp(`${OPEN_STRING}(?:${PART_OF_ESCAPE})?|${PART_O
  * `JSON.parse` reports that place for some errors only.
  */
 export class JsonScanner {
-  /** Index of the last token. */
   tokenStart = 0;
   problem: SyntaxProblem | undefined;
   /** What may follow the last token. */
@@ -40,7 +37,6 @@ export class JsonScanner {
   /** The characters that close the open objects and arrays, outermost first. */
   readonly #closers: string[] = [];
 
-  /** Number of open objects and arrays. */
   get depth(): number {
     return this.#closers.length;
   }

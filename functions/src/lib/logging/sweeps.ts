@@ -3,7 +3,6 @@ import { logEvent, redact } from './event';
 /** Logs a key record that does not parse. @param record its path, which contains the key's hash */
 export const logUnreadableKey = (record: string) => logEvent('ERROR', 'key_record_unreadable', { record });
 
-/** How many keys had each result, and how many key records did not parse. */
 export interface SweepCounts {
   resumed: number;
   deferred: number;
@@ -19,7 +18,6 @@ export const logSweepEnded = (
   entry: SweepCounts & { requires_review: number | undefined; duration_ms: number; interrupted: boolean },
 ) => logEvent('INFO', 'sweep_ended', entry);
 
-/** Logs that a sweep did nothing, because `WRITES_PAUSED` is set. */
 export const logSweepPaused = () => logEvent('NOTICE', 'sweep_paused', {});
 
 /** @param counts what the sweep did before it could not read more keys */

@@ -4,7 +4,6 @@ import { collections, fields } from '../firestore/collections';
 import type { FieldFilter, QuerySpec, StoredFields } from '../firestore/messages';
 import { streamQuery } from '../firestore/query';
 import type { WorkContext } from '../work-context';
-import { toCode, toInvoices, toText } from './field-values';
 
 /**
  * Reads the records that the read operations return. It reads only the fields of the response, and in
@@ -24,7 +23,6 @@ export function readOrders(context: WorkContext, request: OrdersByTeamRequest) {
   }));
 }
 
-/** Reads the supply orders of a team within a date range, in order of creation time and id. */
 export function readSupplyOrders(context: WorkContext, request: SupplyOrdersInvoicesRequest) {
   const { invoices } = fields.supplyOrder;
   const query = createTeamDateRangeQuery(collections.supplyOrders, fields.supplyOrder, request, [invoices]);
@@ -87,6 +85,23 @@ const getText = (stored: StoredFields, path: string) => toText(getPath(stored, p
 
 const getCode = (stored: StoredFields, path: string) => toCode(getPath(stored, path));
 
-/** Returns the value at a dotted path. */
 const getPath = (stored: StoredFields, path: string): unknown =>
   path.split('.').reduce<unknown>((value, name) => (value as StoredFields | null | undefined)?.[name], stored);
+
+// A stored record may hold anything, so these functions never throw and return null for a malformed value.
+
+/** @returns the value if it is a non-empty string, which may be only whitespace; else null */
+export const toText = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+/** @returns a country or currency code, trimmed and uppercased; null if nothing remains */
+const toCode = (value: unknown): string | null =>
+  typeof value === 'string' ? toText(value.trim().toUpperCase()) : null;
+
+/** @returns the invoices of a supply order, without entries that lack a name or a URL */
+function toInvoices(value: unknown): { name: string; url: string }[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((entry: { name?: unknown; url?: unknown } | null | undefined) => {
+    const [name, url] = [toText(entry?.name), toText(entry?.url)];
+    return name === null || url === null ? [] : [{ name, url }];
+  });
+}

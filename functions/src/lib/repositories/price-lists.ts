@@ -32,7 +32,6 @@ import { toMarket } from './organisation';
 export const newDocumentId = ({ firestore }: Database): string =>
   firestore.collection(collections.priceListRequests).doc().id;
 
-/** Returns the id of a key record: the SHA-256 of the key in UTF-8, as lowercase hex. */
 export const keyDocumentId = (boqListId: string): string =>
   createHash('sha256').update(boqListId, 'utf8').digest('hex');
 
@@ -63,7 +62,6 @@ export async function readKey(db: Database, reference: KeyReference): Promise<Ke
   return toKeySnapshot(key);
 }
 
-/** Reads a key record and the market of its submission in one call. */
 export async function readKeyAndMarket(db: Database, key: KeyReference, marketId: string) {
   if (!isDocumentId(marketId)) return { key: await readKey(db, key), market: null };
   const reference = db.firestore.collection(collections.markets).doc(marketId);

@@ -2,8 +2,6 @@ import * as z from 'zod';
 import { findDocumentIdProblem, MAX_DOCUMENT_ID_BYTES } from '../document-id';
 import { expectedError, LONE_SURROGATE_MESSAGE, textField } from './fields';
 
-/** The request body of add price lists. */
-
 export const infoSchema = z
   .object(
     {

@@ -3,7 +3,6 @@ import { ValidationError, type FieldError } from '../errors';
 
 /** Rules that the fields of all bodies share, and their errors. Strings are not trimmed. */
 
-/** Maximum UTF-8 length of a text field. */
 export const MAX_TEXT_BYTES = 10_000;
 
 export const LONE_SURROGATE_MESSAGE = 'Expected well-formed Unicode, received a lone surrogate';
@@ -44,7 +43,7 @@ export const textField = z
     minLength: 1,
   });
 
-/** Returns the parsed body. @throws ValidationError with all field errors */
+/** @throws ValidationError with all field errors */
 export function validate<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
   const result = schema.safeParse(body);
   if (result.success) return result.data;

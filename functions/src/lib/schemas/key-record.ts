@@ -22,7 +22,6 @@ const claimedListsSchema = withUnknownFields(
     price_list_id: text,
     market_name: text.nullable(),
     market_iso: text.nullable(),
-    /** The market's currency; the request's if the market has none. */
     currency: text,
     /** Whether the request named another currency. Its prices are stored unconverted. */
     currency_differs: z.boolean(),
@@ -35,20 +34,14 @@ const attemptSchema = z.object({
   owner: text,
   /** The owner may be working until this time. Its renewals extend the lease. */
   lease_expires_at: time,
-  /** Lowercase hex SHA-256 of the canonical JSON of the payload. */
   fingerprint: text,
   products_count: z.int(),
-  /** Number of chunks of the complete stored payload. */
   payload_chunks: z.int(),
   market_id: text,
-  /** Id of the request record. */
   document_id: text,
-  /** Null when no market matched. */
   lists: claimedListsSchema.nullable(),
   claimed_at: time,
-  /** Trace of the request that claimed the key; null without one. */
   trace_id: text.nullable(),
-  /** Identifies the API key of that request in the same way as the log. */
   key_id: text,
 });
 
@@ -59,7 +52,6 @@ const archivedAttemptSchema = attemptSchema.extend({
   failure: text.nullable(),
 });
 
-/** What an operator or the sweep did with a key. */
 const operatorActionSchema = z.object({
   action: z.enum(['resume', 'release']),
   at: time,
@@ -69,7 +61,6 @@ const operatorActionSchema = z.object({
 
 /** Progress of the running attempt at its last renewal. */
 const progressSchema = z.object({
-  /** Counts the entries of both lists. */
   entries_written: z.int(),
   entries_total: z.int(),
 });
@@ -85,11 +76,8 @@ const keyRecordSchema = attemptSchema.extend({
   status: z.enum(KEY_STATUSES),
   /** When the state of the key last changed. A renewal does not count. */
   updated_at: time,
-  /** The success response, byte for byte, once completed. */
   response: text.nullable(),
-  /** Internal text that says why the attempt requires or required review. */
   failure: text.nullable(),
-  /** The cause as a value for programs. Null before the first failure. */
   failure_cause: z.enum(FAILURE_CAUSES).nullable(),
   progress: withUnknownFields(progressSchema).nullable(),
   /** Resumes of this attempt by the sweep since its claim or the last resume by a person. */

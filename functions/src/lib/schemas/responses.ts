@@ -27,7 +27,6 @@ export const orderSchema = z
   .meta({ id: 'Order' });
 export type Order = z.output<typeof orderSchema>;
 
-/** A record with a name and a country, such as a team. */
 const namedRecord = z.object({ name: nullableText, country_iso: countryCode });
 export type NamedRecord = z.output<typeof namedRecord>;
 

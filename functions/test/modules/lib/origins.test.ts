@@ -25,10 +25,7 @@ test.each([
   'https://münchen.example',
   'http://127.1:3000',
   'http://[0:0::1]',
-  // Browsers send `null` for pages from these, or load no page from them.
   'file://',
-  'file://server',
-  'ws://a.example.com',
   'app://',
   'localhost:3000',
   'https://300.300.300.300',

@@ -267,7 +267,7 @@ describe('a payload of more chunks than a claim holds', () => {
   const CHUNK_BYTES = 40;
 
   beforeEach(() => {
-    replaceSizes({ MAX_CHUNK_BYTES: CHUNK_BYTES });
+    replaceSizes({ chunkBytes: CHUNK_BYTES });
   });
 
   test('is stored by the claim and then chunk by chunk, before the first entry', async () => {
@@ -307,7 +307,7 @@ describe('a payload of more chunks than a claim holds', () => {
   test('of exactly as many chunks as a claim holds is stored by the claim alone', async () => {
     const unknown = { ...body, info: { ...body.info, market_id: 'nowhere' } };
     const bytes = Buffer.concat(await payloads.compressToChunks(parseSubmission(unknown))).length;
-    replaceSizes({ MAX_CHUNK_BYTES: Math.ceil(bytes / 9) });
+    replaceSizes({ chunkBytes: Math.ceil(bytes / 9) });
     const calls = database.recordCalls();
     expect((await create(unknown)).logged.map(([event]) => event)).toEqual(['completed']);
     expect(calls.map(({ rpc }) => rpc)).toEqual(['BatchGetDocuments', 'Commit']);
@@ -336,7 +336,7 @@ describe('a lost reply', () => {
   });
 
   test('to the claim does not cost the request its claim, even if the lease expires before the next try', async () => {
-    replaceSizes({ MAX_CHUNK_BYTES: 40 });
+    replaceSizes({ chunkBytes: 40 });
     failCommits(database, isClaim, { code: 'UNAVAILABLE', times: 1, when: 'after' });
     const run = () => database.clock.advance(LEASE_DURATION_MS + 1);
     database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action: { kind: 'call', run } });

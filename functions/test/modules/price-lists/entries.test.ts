@@ -1,7 +1,8 @@
+import fc from 'fast-check';
 import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
 import type { ClaimedLists, KeyRecord } from '../../../src/lib/schemas/key-record';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
-import { findPendingEntries, getAllEntries } from '../../../src/price-lists/entries';
+import { findPendingEntries, getAllEntries, getWriteOrder } from '../../../src/price-lists/entries';
 import { KeyStore } from '../../../src/price-lists/key-store';
 import { LeaseLostError, RunningAttempt } from '../../../src/price-lists/running-attempt';
 import type { ProductColumns } from '../../../src/price-lists/submission-parser';
@@ -84,5 +85,24 @@ describe('the search for entries that are not stored', () => {
   test('makes no call for an attempt without lists', async () => {
     const products = createProducts(['a', 'b']);
     expect(await findPendingEntries(products, createAttempt(null))).toEqual(getAllEntries(products));
+  });
+});
+
+describe('the order of writing', () => {
+  test('contains each place once', () => {
+    fc.assert(
+      fc.property(fc.nat(2_000), fc.integer({ min: 1, max: 600 }), (count, batchSize) => {
+        const places = Array.from({ length: count }, (_, i) => i);
+        expect([...getWriteOrder(count, batchSize)].sort((a, b) => a - b)).toEqual(places);
+      }),
+    );
+  });
+
+  test.each([100_000, 100_001, 100_499])('spreads each batch of %i entries over the collection', (count) => {
+    const order = getWriteOrder(count, 500);
+    for (let start = 0; start + 500 <= count; start += 500) {
+      const tenths = new Set(order.subarray(start, start + 500).map((place) => Math.floor((10 * place) / count)));
+      expect(tenths.size).toBe(10);
+    }
   });
 });

@@ -1,11 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { parseText } from '../../../src/lib/json/body-parser';
 import type { PriceListInfo } from '../../../src/lib/schemas/add-price-lists';
-import { MAX_CHUNK_BYTES } from '../../../src/price-lists/commit-sizes';
 import * as submissionParser from '../../../src/price-lists/submission-parser';
 import {
+  MAX_CHUNK_BYTES,
   Payload,
   computeFingerprint as fingerprint,
   streamCanonicalJson,
@@ -13,7 +12,7 @@ import {
   parseStoredPayload,
 } from '../../../src/price-lists/payload';
 import { arbitraryPriceListBody } from '../../support/arbitrary-submissions';
-import { createPriceListBody, parseSubmission, type PriceListBody } from '../../support/submissions';
+import { createPriceListBody, parseSubmission, parseText, type PriceListBody } from '../../support/submissions';
 
 const fingerprintOf = (json: string) => fingerprint(parseText(submissionParser.createPriceListParser(), json));
 

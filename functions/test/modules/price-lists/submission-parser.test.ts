@@ -1,11 +1,10 @@
 import { ValidationError, type FieldError } from '../../../src/lib/errors';
-import { parseText } from '../../../src/lib/json/body-parser';
 import {
   createPriceListParser,
   MAX_FIELD_ERRORS,
   type PriceListSubmission,
 } from '../../../src/price-lists/submission-parser';
-import { createPriceListBody, toProductEntries } from '../../support/submissions';
+import { createPriceListBody, parseText, toProductEntries } from '../../support/submissions';
 
 /** The submission in a valid body and the errors of an invalid one. lib/schemas/add-price-lists.test.ts has the rules of each field. */
 

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { ValidationError } from '../../../../src/lib/errors';
 import { jsonBody } from '../../../../src/lib/http/json-body';
-import { parseText, type BodyParser } from '../../../../src/lib/json/body-parser';
+import type { BodyParser } from '../../../../src/lib/json/body-parser';
 import { parseJson } from '../../../../src/lib/json/parse';
 import { ordersByTeamRequestSchema, supplyOrdersInvoicesRequestSchema } from '../../../../src/lib/schemas/requests';
 import { createPriceListParser } from '../../../../src/price-lists/submission-parser';
 import { arbitraryWrittenText } from '../../../support/arbitrary-text';
 import { operations, postOperationNames, type PostOperationName } from '../../../support/operations';
+import { parseText } from '../../../support/submissions';
 
 /**
  * V8 may take an escaped member name for another name that it parsed earlier at the same place of an object

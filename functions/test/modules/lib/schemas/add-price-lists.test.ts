@@ -1,10 +1,9 @@
 import fc from 'fast-check';
-import { parseText } from '../../../../src/lib/json/body-parser';
 import { infoSchema, validateProductId } from '../../../../src/lib/schemas/add-price-lists';
 import { createPriceListParser } from '../../../../src/price-lists/submission-parser';
 import { anyCharacter } from '../../../support/arbitrary-text';
 import { operations } from '../../../support/operations';
-import { parseSubmission } from '../../../support/submissions';
+import { parseSubmission, parseText } from '../../../support/submissions';
 import {
   findInvalidPaths,
   invalidTexts,

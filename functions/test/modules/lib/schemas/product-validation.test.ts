@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { ValidationError } from '../../../../src/lib/errors';
-import { parseText } from '../../../../src/lib/json/body-parser';
 import { addPriceListsRequestSchema } from '../../../../../scripts/openapi/bodies';
 import { createPriceListParser } from '../../../../src/price-lists/submission-parser';
-import { createPriceListBody, toProductEntries } from '../../../support/submissions';
+import { createPriceListBody, parseText, toProductEntries } from '../../../support/submissions';
 
 /** Numbers of every kind, and values that are not numbers. */
 const value: fc.Arbitrary<unknown> = fc.oneof(
