@@ -70,7 +70,6 @@ function logOutcome(outcome: AttemptOutcome, attempt: KeyRecord, log: PriceListL
   else log.superseded(attempt, outcome.kind);
 }
 
-/** An attempt without the fields that depend on its market or its compressed payload. */
 type Claimant = Omit<AttemptDraft, 'lists' | 'payload_chunks'>;
 
 /** Claims the key of a payload if it is available. @returns `owned` with the attempt, or the state of the key */

@@ -127,7 +127,6 @@ export async function release(
   if (outcome.kind !== 'released') throw toResolutionError(outcome);
 }
 
-/** Converts an outcome other than the one that the operator or the sweep asked for. */
 export function toResolutionError(outcome: AttemptOutcome): ResolutionError {
   switch (outcome.kind) {
     case 'released':

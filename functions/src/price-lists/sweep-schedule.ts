@@ -16,7 +16,6 @@ export const MAX_AUTOMATIC_RESUMES = SWEEP_DELAYS_MS.length;
 export const canResumeAutomatically = ({ failure_cause, automatic_resumes }: KeyRecord): boolean =>
   isTransientCause(failure_cause) && automatic_resumes < MAX_AUTOMATIC_RESUMES;
 
-/** Says why the sweep may not resume an attempt. */
 export const describeSweepObstacle = ({ failure, failure_cause, automatic_resumes }: KeyRecord): string =>
   isTransientCause(failure_cause)
     ? `it was resumed ${automatic_resumes} times without an operator, and failed again`

@@ -34,7 +34,6 @@ export class JsonScanner {
   problem: SyntaxProblem | undefined;
   /** What may follow the last token. */
   expected: Expected = 'value';
-  /** The characters that close the open objects and arrays, outermost first. */
   readonly #closers: string[] = [];
 
   get depth(): number {

@@ -53,7 +53,6 @@ export const supplyOrderSchema = z
 /** Has no id field: the id is the document's id. */
 export type SupplyOrder = Omit<z.output<typeof supplyOrderSchema>, 'id'>;
 
-/** The list document of an expected forward cost list, without its id. */
 const listDocumentSchema = z.object({
   status: z
     .enum(['processing', 'ready', 'failed'])
