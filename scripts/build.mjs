@@ -151,7 +151,7 @@ async function bundle() {
   return { bundled: [[INDEX, createIndex(functions)], ...(await Promise.all(files))], metafile };
 }
 
-/** Converts a file to CommonJS, because esbuild makes shared chunks only of ES modules. */
+/** Converts an output file to CommonJS, because esbuild creates shared chunks only if its output format is ESM. */
 async function toCommonJs(text) {
   // Dynamic imports become `require`, because Node gives an `import()` of CommonJS another default export.
   const { code } = await transform(text, { ...TARGET, format: 'cjs', supported: { 'dynamic-import': false } });

@@ -44,9 +44,9 @@ function createReporter(counts: SweepCounts): SweepReporter {
 }
 
 /**
- * Resumes attempts that crashed or failed for a transient cause. Runs every minute, until none is due.
- * Only Cloud Scheduler may call it, so it is not an HTTPS operation. Calls may be repeated or overlap:
- * see {@link sweep}.
+ * Resumes attempts that crashed or failed for a transient cause. Starts every minute, and ends when no
+ * attempt is due or its time is up. Only Cloud Scheduler may call it, so it is not an HTTPS operation.
+ * Calls may be repeated or overlap: see {@link sweep}.
  */
 export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * *', retryCount: 0 }, () =>
   runHandler(runSweep),

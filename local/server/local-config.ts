@@ -1,4 +1,4 @@
-/** The project id of everything on this machine. The id of a real project never begins with `demo-`. */
+/** The project id of the local server and its data. The id of a real project never begins with `demo-`. */
 export const PROJECT = 'demo-price-lists';
 
 /** The loopback address, so that nothing outside this machine can call the functions. */

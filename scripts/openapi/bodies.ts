@@ -32,7 +32,7 @@ export const addPriceListsRequestSchema = z
 
 const countField = z.int().nonnegative().describe('Number of records in the response. Comes last.');
 
-/** Creates the schema of a list: its records by their ids under a name, and their number. @param id the name of the schema */
+/** Creates the schema of a response: an object `name` with the records by their ids, and `count`. @param id the name of the schema */
 export const createRecordMap = (id: string, name: string, record: z.ZodType) =>
   z.object({ [name]: z.record(z.string(), record), count: countField }).meta({ id });
 

@@ -279,7 +279,7 @@ function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null
       if (isOwn) return { kind: 'owned', record };
       return { kind: 'blocked', by: 'attempt', retryAfterMs: getAttemptWaitMs(record) };
     case 'completed':
-      // This service always stores the response with the status.
+      // This service stores the response with the status. A record without one is damaged, so it needs an operator.
       if (record.response === null) return { kind: 'blocked', by: 'review', retryAfterMs: null };
       return { kind: 'completed', record, response: record.response, isOwn };
     case 'requires_review':

@@ -6,7 +6,7 @@ import { writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
-/** What the exemptions of firestore.indexes.json save. The embedded Firestore rejects a query whose index is missing. */
+/** What the exemptions of firestore.indexes.json save. Every other suite finds a missing index: the embedded Firestore rejects its query. */
 
 const declared = readDeclaredIndexes();
 const service = useTestService({ addPriceLists });

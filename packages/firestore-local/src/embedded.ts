@@ -21,7 +21,7 @@ export interface FirestoreOptions {
   readonly host?: string;
   /** The port to listen on. Default 0, any free one. */
   readonly port?: number;
-  /** The data folder. The default `:memory:` keeps nothing. */
+  /** The data folder. The default `:memory:` stores nothing on disk. */
   readonly dataDir?: string;
   /** The parsed `firestore.indexes.json`. Without it, no query needs a declared index. */
   readonly indexes?: IndexDefinitions;

@@ -8,9 +8,9 @@ import { getDatabaseId } from '../config';
  */
 
 /**
- * Options of this channel and of the SDK's. During a call, gRPC pings a connection that is silent for 30 s,
- * and replaces it after 10 s without a response. Google's servers allow no shorter
- * interval. After an outage gRPC connects again within 5 s; its default is up to 120 s.
+ * Options of this channel and of the SDK's. During a call, gRPC pings the server every 30 s, and replaces the
+ * connection if no response to a ping arrives within 10 s. After a failed try to connect, gRPC waits at most
+ * about 5 s before the next one; its default is about 120 s.
  */
 export const CHANNEL_OPTIONS = {
   'grpc.keepalive_time_ms': 30_000,

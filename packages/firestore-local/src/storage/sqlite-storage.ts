@@ -120,7 +120,7 @@ export class SqliteStorage {
     }
   }
 
-  /** Stores the changes of one commit, all or none, and sets the rows of the new versions. */
+  /** Stores the changes of one commit, all or none. Sets `row` of each stored document to its row in the table. */
   commit(changes: readonly DocumentChange[], time: number): void {
     this.runInTransaction(() => {
       for (const { collection, id, old, doc } of changes) {
