@@ -9,7 +9,7 @@ const PRICE_LIST_MARKET = 'market-0';
 
 const teamId = (orders: number): string => `team-with-${orders}`;
 
-/** Creates the markets, and one team for each number of orders. */
+/** Creates the markets, and the orders of one team for each number in `orders`. */
 export function createRecords(orders: readonly number[]): PlainDocument[] {
   return [
     { collection: 'markets', id: PRICE_LIST_MARKET, data: marketOf(0) },
@@ -42,7 +42,7 @@ const marketOf = (i: number): Data => ({
   regions: ['north', 'south'],
 });
 
-/** Creates an order of about 600 bytes. A response contains about 200 of them. */
+/** Creates an order of about 600 bytes. About 200 of these bytes are in a response. */
 const orderOf = (i: number, team_id: string): Data => ({
   team_id,
   market_id: `market-${i % MARKETS}`,

@@ -56,7 +56,7 @@ export function renderMetrics(metrics: readonly BenchMetric[]): string {
   return [HEAD, rule, ...rows].map(renderRow).join('\n');
 }
 
-/** Formats a number with about three significant digits and thousands separators. */
+/** Formats a number with thousands separators, and with fewer decimals the larger it is. */
 const formatNumber = (value: number): string =>
   value.toLocaleString('en', {
     maximumFractionDigits: Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0,

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sends a price list until the service has created its lists, or until another try would not help.
+# Sends a price list until the service has created its lists, another try would not help, or the time for retries is over.
 #
 #     BASE_URL=https://... API_KEY=... bash add-price-list.sh [--allow-other-currency] FILE
 #

@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => jest.restoreAllMocks());
 
-/** Nothing ever listens at port 1. */
+/** Nothing is expected to listen at port 1. */
 const NOWHERE = '127.0.0.1:1';
 const PRODUCTION: Target = {
   project: 'production',
@@ -25,7 +25,7 @@ const PRODUCTION: Target = {
   isAddressGiven: false,
 };
 
-/** Matches the text of a gRPC error. */
+/** Matches the raw text of a gRPC or socket error, and a line of a stack. */
 const RAW = /UNAVAILABLE:|ECONNREFUSED|\d+ [A-Z]+_?[A-Z]+:|    at /;
 
 test('if no local database runs, the error names the command that starts one', async () => {

@@ -238,7 +238,7 @@ const WARNINGS = [
   'traffic',
 ];
 
-/** One missing thing of each kind. The tables of scripts/deploy have further things of these kinds. */
+/** One missing or wrong thing of each kind. The tables of scripts/deploy have further things of these kinds. */
 const ROWS: Row[] = [
   ...[
     ['CORS_ALLOWED_ORIGINS', 'https://a.example.com/', '"https://a.example.com/" is not an origin'],

@@ -6,7 +6,7 @@ import { writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
-/** What the exemptions of firestore.indexes.json save. Every other suite finds a missing index: the embedded Firestore rejects its query. */
+/** What the exemptions of firestore.indexes.json save. The other suites would fail if a query needed an exempted index. */
 
 const declared = readDeclaredIndexes();
 const service = useTestService({ addPriceLists });

@@ -8,14 +8,14 @@ import { fuzz } from './fuzz';
 import { FUZZ_KEY, FUZZED_OPERATIONS } from './requests';
 
 /**
- * Sends hostile requests to functions, each in a separate process. `FUZZ_REQUESTS` sets
+ * Sends hostile requests to functions, each of which has its own process. `FUZZ_REQUESTS` sets
  * how many, `SEED` the first seed. With the seed of a violation, one request repeats it.
  */
 
 const count = Number(process.env['FUZZ_REQUESTS'] ?? 800);
 const seed = Number(process.env['SEED'] ?? 1_000);
 
-/** Bytes by which a process may grow, for caches and compiled code. */
+/** Bytes by which a process may still grow after its warm-up. */
 const MORE_MEMORY = 12 * 1024 * 1024;
 
 let firestore: EmbeddedFirestore;
@@ -73,7 +73,7 @@ test(`${count} hostile requests from seed ${seed} cause no crash, hang, 5xx, res
   const table = [...responses].sort(([, a], [, b]) => b - a).map(([response, times]) => `${response}: ${times}`);
   process.stdout.write(`${count} requests, seed ${seed}; slowest ${Math.round(maxMs)} ms; ${table.join(', ')}\n`);
   expect(violations).toEqual([]);
-  // Each kind of response must occur, which shows that requests reach the service. A repeat of one
+  // Each of these kinds of response must occur, which shows that requests reach the service. A repeat of one
   // request is exempt.
   for (const response of count === 1 ? [] : ['200 JSON', '400 JSON', '401 JSON', '405 JSON', '400 bare'])
     expect(responses.get(response)).toBeGreaterThan(0);

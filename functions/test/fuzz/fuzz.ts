@@ -14,7 +14,7 @@ const RESPONSE_TIMEOUT_MS = 1_000;
 
 /** The result of a run of hostile requests. */
 export interface FuzzReport {
-  /** Number of responses by kind; `none` if the connection was closed without one. */
+  /** Number of responses by kind; `none` for a connection without a response, `destroyed` for one that the client destroyed. */
   responses: Map<string, number>;
   maxMs: number;
   /** Violations, each with the seed that repeats it. */
@@ -36,7 +36,7 @@ export async function fuzz(
       const { bytes, hung } = await exchangeBytes(port(request), request);
       report.maxMs = Math.max(report.maxMs, performance.now() - startedAt);
       const sentHead = request.pieces[0]?.subarray(0, 5).toString() === 'HEAD ';
-      // A connection that the client destroys may end at any byte.
+      // A connection that the client destroys may end at any byte, so its responses are not checked.
       const { responses, violation } =
         request.end === 'destroy'
           ? { responses: ['destroyed'], violation: undefined }

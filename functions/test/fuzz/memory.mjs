@@ -17,7 +17,7 @@ process.on('SIGUSR2', () => {
   resetPeak();
 });
 
-/** On Linux, `maxRSS` includes the process that started this one, such as a large test runner. */
+/** Reads /proc on Linux, where `maxRSS` includes the process that started this one, such as a large test runner. */
 function readPeakRss() {
   try {
     return Number(/VmHWM:\s*(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))[1]) * 1024;

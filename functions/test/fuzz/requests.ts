@@ -151,7 +151,7 @@ function serializeRequest({ method, path, headers, body }: Draft): Buffer {
   return Buffer.concat([Buffer.from(head), body]);
 }
 
-/** Damages the bytes of a few requests. Most stay valid HTTP, so they reach the service. */
+/** Damages the bytes of a few requests only, so that most requests stay valid HTTP and reach the service. */
 function corruptBytes(bytes: Buffer, random: Random): [kind: string, bytes: Buffer] {
   const chance = random.next();
   if (chance > 0.12) return ['', bytes];

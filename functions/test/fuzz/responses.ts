@@ -20,7 +20,7 @@ const BARE = new Set([
 /** Every status that the service may return to these requests. */
 const STATUSES = new Set([200, 204, 400, 401, 403, 405, 408, 409, 413]);
 
-/** Checks that the received bytes are successive responses, each of them JSON or one of {@link BARE}. */
+/** Checks that the received bytes are successive responses, each of them JSON, a 204 or one of {@link BARE}. */
 export function checkResponses(bytes: Buffer, toHead: boolean): ConnectionResult {
   const responses: string[] = [];
   let rest = bytes;

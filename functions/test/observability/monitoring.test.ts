@@ -267,7 +267,7 @@ const toRequestEntries = (service: string, status: number, textPayload?: string,
   },
 ];
 
-/** What an hour without an outage leaves in the log, at one read an hour. */
+/** What the log holds without an outage: sweeps, an audit, and one request of each operation an hour ago. */
 const HEALTHY = [
   ...createSweeps(-90, 20),
   AUDIT,

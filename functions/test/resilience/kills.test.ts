@@ -14,8 +14,8 @@ import { checkInvariants } from './invariants';
 import { monitorKeys } from './monitor';
 
 /**
- * SIGKILL ends a process of the deployed package in the middle of five creations. Each has come to
- * another call. The next process responds as the state of each key demands, and the sweep
+ * SIGKILL ends a process of the deployed package in the middle of five creations. Each is held at
+ * another moment. The next process responds as the state of each key demands, and the sweep
  * completes the rest. The schedules of ../simulation let simulated processes die at every call.
  */
 

@@ -3,7 +3,7 @@ import type { OperationName } from './operations';
 
 /**
  * Finds confidential data in the log. At the end of each suite, it searches the suite's output.
- * It looks for the texts, prices and API keys of requests, and for the texts and prices of reads.
+ * It looks for the distinctive texts, prices and API keys of requests, and texts and prices of reads.
  */
 export interface LogLeakDetector {
   /** Notes a text that was logged or written to the console. */
@@ -31,8 +31,7 @@ export function createLogLeakDetector(): LogLeakDetector {
       keep(typeof body === 'string' ? parsed(body) : undefined);
     },
     received: (operation, { status, json }) => {
-      // Add price lists returns only texts of the request and ids of records, and the log may contain
-      // these ids.
+      // A response of add price lists has ids of records, which the log may contain.
       if (status === 200 && operation !== 'addPriceLists') keep(json);
     },
     check: () => {

@@ -4,7 +4,7 @@ import type { OperationName } from './operations';
 /** A response as it was received. */
 export interface ReceivedResponse {
   status: number;
-  /** Headers by name in lower case. Node joins a header that was sent several times. */
+  /** Headers by name in lower case. Node joins most headers that were sent several times. */
   headers: IncomingHttpHeaders;
   /** The body before it is inflated. */
   bytes: Buffer;

@@ -29,7 +29,7 @@ const TEST_CONFIG = {
 
 type Settings = { [Name in keyof typeof TEST_CONFIG]: string | undefined };
 
-/** A request to an operation. Parts that are omitted get valid values. */
+/** A request to an operation, without a body unless one is given. An omitted method and omitted headers get valid values. */
 export interface TestRequest {
   method?: string;
   /** Headers that are added to a valid key and the content type of a body. Undefined removes a header. */

@@ -67,8 +67,8 @@ let callTimeout: jest.ReplaceProperty<number> | undefined;
 afterEach(() => callTimeout?.restore());
 
 /**
- * A clock for a sweep whose commit a test holds. The sweep asks again every 50 ms. No other timeout ends a call on a busy machine, because
- * a retry would advance the clock.
+ * A clock for a sweep whose commit a test holds. The sweep asks again every 50 ms. All other timeouts are long: if a busy machine
+ * let a call time out, its retry would advance the clock.
  */
 function createHoldingClock(): Clock {
   callTimeout = jest.replaceProperty(CALL_TIMEOUTS_MS, 'commit', 600_000);
@@ -340,7 +340,7 @@ describe('a key that needs an operator is reported', () => {
 
   const LEFT = [['a', 'left', 'it was resumed 3 times without an operator, and failed again', expect.any(Number)]];
 
-  /** Matches the commits that change only the time at which the key is due. */
+  /** Matches the commits with a write that changes only the time at which a key is due. */
   const isDueTime = ({ request: { writes } }: Call<'Commit'>) =>
     writes.some((write) => write.kind === 'update' && write.mask?.join() === 'sweep_due_at');
 

@@ -11,7 +11,7 @@ import { parseText } from '../../../support/submissions';
 
 /**
  * V8 may take an escaped member name for another name that it parsed earlier at the same place of an object
- * (https://github.com/nodejs/node/issues/63785). All bodies of this file are parsed in one process.
+ * (https://github.com/nodejs/node/issues/63785). So all bodies of this file are parsed in one process.
  */
 
 const parsers: Record<PostOperationName, () => BodyParser<unknown>> = {

@@ -69,7 +69,7 @@ test.each([
   [String.raw`"\u12g4"`, 5],
   ['NaN', 0],
   ['{"a":1}}', 7],
-  // No token may begin here.
+  // No token may begin at the index.
   ['{"a" "b\\x"}', 5],
   ['[1 "b', 3],
   ['{tru}', 1],

@@ -31,7 +31,7 @@ describe('info', () => {
     expect(findInvalidPaths(() => parseSubmission({ ...body, info }))).toEqual(['info']);
   });
 
-  /** All fields except these two are texts. */
+  /** All fields except these two accept free text. */
   const { currency_iso: _, date: __, ...texts } = infoSchema.shape;
 
   describe.each(Object.entries(texts))('%s', (field, schema) => {
