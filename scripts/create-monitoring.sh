@@ -47,7 +47,7 @@ for slo in "$folder"/slos/*.json; do
   put "services/$service/serviceLevelObjectives" "serviceLevelObjectiveId=$(basename "$slo" .json)" "$slo"
 done
 
-# Google chooses the ids of uptime checks.
+# Google chooses the ids of uptime checks, so an existing check is found by its display name.
 for check in "$folder"/uptime/*.json; do
   name=$(sed -n 's/^  "displayName": "\(.*\)",*$/\1/p' "$check")
   id=$(gcloud monitoring uptime list-configs --filter="displayName=\"$name\"" --format='value(name.basename())' --project="$project")

@@ -26,7 +26,7 @@ async function main(): Promise<void> {
   // Otherwise another program's Firestore would get the sample data.
   if (!embedded) await assertPortFree(emulators.firestore.port, 'emulators.firestore.port of firebase.json');
   await assertPortFree(emulators.functions.port, 'emulators.functions.port of firebase.json');
-  // The emulator takes secrets from a file beside the code; it is not uploaded (firebase.json).
+  // The emulator reads secrets from a file beside the code, which is not uploaded (firebase.json).
   // It reads a value in double quotes with the escapes of JSON.
   const apiKey = JSON.stringify(process.env['API_KEY'] ?? 'local-dev-key');
   await writeFile('functions/dist/.secret.local', `API_KEY=${apiKey}\n`);

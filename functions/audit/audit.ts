@@ -218,7 +218,7 @@ class Auditor {
     this.#report({ rule: 'key_readable', boq_list_id: key, path, message });
   }
 
-  /** Reports a record whose values no call accepts, such as an id with a slash. @throws an error of Firestore */
+  /** Reports a record whose values no call accepts, such as an id with a slash. @throws errors of Firestore and of a stop */
   #reportUncheckable(id: string, { boq_list_id }: KeyRecord, error: unknown): void {
     if (!(error instanceof Error) || 'code' in error || this.context.signal.aborted) throw error;
     const path = `${collections.priceListIdempotency}/${id}`;
@@ -260,7 +260,7 @@ const getReferences = (record: KeyRecord): string[] =>
     ...(lists === null ? [] : LIST_KINDS.map((kind) => getListPath(kind, lists))),
   ]);
 
-/** Whether only renewals changed a key record between two reads. */
+/** Whether two reads of a key record differ at most by renewals. */
 function isSameState(before: KeyRecord, after: KeyRecord): boolean {
   const { lease_expires_at, progress } = after;
   return isDeepStrictEqual({ ...before, lease_expires_at, progress }, after);

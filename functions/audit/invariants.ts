@@ -19,29 +19,29 @@ import type { StoredPayload } from '../src/price-lists/payload';
 
 /** The rules, by the names that the audit prints. */
 export type Rule =
-  | 'key_readable' // a key record can be read
+  | 'key_readable' // a key record can be read, and its values can be used
   | 'key_id' // a key record is stored under the hash of its key
   | 'key_record' // the fields of a key record fit its status, and each attempt is recorded once
   | 'sweep_due_at' // a key record has a due time exactly if the sweep has to process it, which then happens soon
-  | 'lease' // an attempt in progress has a lease, or its lease expired a short time ago
-  | 'response' // only a key that was completed has a response, which shows what is stored
+  | 'lease' // an attempt in progress has a lease of normal length, or one that expired a short time ago
+  | 'response' // exactly the keys that were completed have a response, which shows what is stored
   | 'request' // an attempt has a request record with the same facts
-  | 'payload' // the stored payload has the fingerprint of the attempt
-  | 'list_document' // a list document has the same facts as its attempt
-  | 'list_status' // lists are ready exactly if their key is completed
+  | 'payload' // the stored payload has the fingerprint of the attempt, and its key, market and number of products
+  | 'list_document' // a list document exists, with the facts of its attempt and no other field
+  | 'list_status' // the status of a list fits that of its attempt: ready exactly if the attempt completed
   | 'entry_count' // a ready list has one entry for each product, and no list has more
-  | 'entry_values' // an entry has the price of the payload, and no other field
-  | 'reference'; // every request record and every list belongs to an attempt of a key, and no entry or chunk is left without them
+  | 'entry_values' // an entry is one of the payload, with its price and no other field
+  | 'reference'; // request records, lists, entries and chunks belong to an attempt of a key
 
 export interface Violation {
   rule: Rule;
   /** The key; null if the record does not name it. */
   boq_list_id: string | null;
-  /** Path of the document, or of the collection of entries. */
+  /** Path of the document, or of its subcollection. */
   path: string;
-  /** Contains no texts of the payload, prices or product ids. */
+  /** Contains no text, price or product id of the payload. */
   message: string;
-  /** Some of the products with this violation. */
+  /** Ids of some products with this violation. */
   products?: readonly string[];
 }
 
@@ -135,12 +135,12 @@ export function checkOverdue(
   return [report('sweep_due_at', `has been due for ${minutes} min, and no sweep has resumed or reported it`)];
 }
 
-/** How long a lease may have expired before it counts as a violation, because several sweeps run in this time. */
+/** How long ago a lease may have expired without a violation. Several sweeps run in this time. */
 const EXPIRED_LEASE_GRACE_MS = 5 * 60_000;
 
 /**
- * Checks that an attempt has no lease that expired long ago, and no time in the future, which would
- * keep the sweep away.
+ * Checks that the lease of an attempt did not expire long ago, and that no time is so late that it
+ * keeps the sweep away.
  *
  * @param readAt when the record was read, by Firestore's clock, which dated all its times
  */

@@ -36,7 +36,7 @@ export function parseArguments(args: readonly string[], terminal: Terminal): Par
     if (!(error instanceof CommanderError)) throw error;
     return { kind: 'ended', exitCode: error.exitCode === 0 ? 0 : 2 };
   }
-  // Without an error, the parser has called the action of a command.
+  // Not expected: without an error, the parser has called the action of a command.
   if (run === undefined) return { kind: 'ended', exitCode: 2 };
   const { project, database } = program.opts<{ project?: string; database?: string }>();
   return { kind: 'command', run, targetOptions: { project, database } };

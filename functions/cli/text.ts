@@ -30,7 +30,7 @@ const UNSAFE_AT_SHELL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Poin
 /** Whether a person can copy an id from a terminal to any shell. */
 export const isTypeable = (id: string): boolean => isShort(id) && !UNSAFE_AT_SHELL.test(id);
 
-/** Returns a word as you type it at a shell. A word that begins with `=`, `~`, `@` or `%` has a meaning in some shells. */
+/** Returns a word as you type it at a shell. Quotes a word that begins with `=`, `~`, `@` or `%`, which has a meaning in some shells. */
 export const quoteForShell = (word: string): string =>
   /^[\w+:./-][\w@%+=:./-]*$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 

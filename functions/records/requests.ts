@@ -36,7 +36,7 @@ type Outcome = Pick<RequestRow, 'status' | 'failure_cause' | 'currency_stored'>;
 
 type AcceptedRequest = Omit<RequestRow, keyof Outcome>;
 
-/** The earliest time, and the time before which all requests are; undefined for no limit. */
+/** `from` is inclusive and `to` exclusive, in Unix milliseconds; undefined for no limit. */
 interface TimeRange {
   from: number | undefined;
   to: number | undefined;

@@ -92,7 +92,7 @@ export async function findKeyRecords(
   return keys.flatMap(({ record, readAt, idTypes }) => (record === undefined ? [] : [{ record, readAt, idTypes }]));
 }
 
-/** A client may send one request id with many requests. */
+/** Maximum number of requests that one id finds, because a client may send one request id with many. */
 export const MAX_MATCHES = 20;
 
 /** Finds the keys that an id of this type matches, even keys without a record. */
@@ -211,7 +211,7 @@ export async function findNextParent(
   const group = db.firestore.collectionGroup(subcollection).where(FieldPath.documentId(), '>=', start);
   for await (const { ref } of db.stream(group.limit(1).select())) {
     const [found, id] = ref.path.split('/');
-    // Beyond this collection, documents of other ones can have a subcollection of the same name.
+    // The query continues into other collections, which can have a subcollection of the same name.
     if (found === collection) return id;
   }
   return undefined;
@@ -226,7 +226,7 @@ export async function findAttemptDocuments(db: Database, id: string): Promise<Qu
 
 /** Reads the request record and both list documents of an attempt; undefined for those that do not exist. */
 export async function readAttemptDocuments(db: Database, { document_id, lists }: Attempt) {
-  // No document has an id that Firestore does not accept.
+  // Reads `none`, which does not exist, instead of an id that Firestore does not accept.
   const request = requestDocument(db, isDocumentId(document_id) ? document_id : 'none');
   const documents =
     lists === null || !hasUsableIds(lists) ? [] : LIST_KINDS.map((kind) => listDocument(db, kind, lists));
@@ -245,7 +245,7 @@ export const countEntries = (db: Database, kind: ListKind, lists: ClaimedLists):
 /** Maximum number of entries that one call reads. */
 const ENTRIES_PER_CALL = 500;
 
-/** An entry. Its price is undefined if the entry has no field, or others than the price. */
+/** An entry. Its price is undefined unless it is the only field. */
 export type StoredEntry = readonly [id: string, price: unknown];
 
 /** Reads the stored entries of the given products, and omits products without an entry. */

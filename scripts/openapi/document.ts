@@ -23,7 +23,6 @@ const INTRODUCTION = [
   'Members of an object have no guaranteed order. Unknown fields of a request are ignored.',
 ].join('\n\n');
 
-/** @returns the document */
 export function createOpenApiDocument(): JsonObject {
   const components = new Components();
   components.responses['Platform'] = platformResponse;

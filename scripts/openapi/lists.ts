@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import * as functions from '../../functions/src';
 import { getOperations, type Operation } from './operations';
 
-/** Writes the lists of operations in files that are otherwise written by hand, and an uptime check for each operation. */
+/** Generates the lists of operations in files that are otherwise written by hand, and an uptime check for each operation. */
 
 const operations = getOperations();
 

@@ -25,7 +25,7 @@ export interface ResumeOptions extends IdOptions {
   json?: true;
 }
 
-/** The result for one of the given ids. */
+/** The result for one of the given ids, or for a key that `--cause` finds. */
 interface ResumeResult {
   /** The key; the id from the arguments if no key matches it. */
   boq_list_id: string;
@@ -128,7 +128,7 @@ function resumeKey(record: KeyRecord, options: ResumeOptions, context: CommandCo
   );
 }
 
-/** Prints one line for each id. */
+/** Prints one result in one line. */
 function printResult(result: ResumeResult, { json }: ResumeOptions, { terminal }: CommandContext): void {
   const { boq_list_id, response, reason } = result;
   if (json === true) {

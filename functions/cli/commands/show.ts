@@ -44,7 +44,7 @@ export async function show(id: string, options: ShowOptions, context: CommandCon
   return 0;
 }
 
-/** Prints the documents that have the id but belong to no key, which the audit names. @throws the error if there are none */
+/** Prints the documents that have the id but belong to no key. The audit reports such documents. @throws the error if there are none */
 function showOrphans(error: unknown, { terminal }: CommandContext): undefined {
   if (!(error instanceof UnknownKeyError) || error.documents.length === 0) throw error;
   for (const { ref, ...document } of error.documents.map((each) => ({ ref: each.ref, fields: each.data() })))

@@ -84,7 +84,7 @@ export const getServiceContext = (service: string) => ({
   version: process.env['K_REVISION'] ?? 'local',
 });
 
-/** Returns the version and commit of the build, which replaces these variables with their values. */
+/** Returns the version, and as `commit` the digest of the deployed files. The build replaces these variables with their values. */
 export const getBuild = () => ({
   version: process.env['BUILD_VERSION'] ?? 'local',
   commit: process.env['BUILD_COMMIT'] ?? 'local',

@@ -66,7 +66,7 @@ export class ValidationError extends ApiError {
   }
 }
 
-/** The limit of a part of a request's body, after inflating. */
+/** A limit of a request's body (as sent and as inflated), or of a part of the inflated body. */
 export interface PayloadLimit {
   scope: 'body' | 'outside_products' | 'product';
   bytes: number;

@@ -13,7 +13,7 @@ export const BODY_IDLE_TIMEOUT_MS = 10_000;
 
 export const READ_BODY_LIMITS = { maxBytes: MIB, timeoutMs: 30_000 };
 
-/** The platform's maximum size, sent at 1.2 Mbit/s. */
+/** The platform's maximum size, and enough time to send it at 1.2 Mbit/s. */
 export const PRICE_LISTS_BODY_LIMITS = { maxBytes: 32 * MIB, timeoutMs: 240_000 };
 
 /** The limit of what is parsed as one value, which takes up to 45 times its size in memory (140 times with escapes). */

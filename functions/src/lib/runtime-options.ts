@@ -38,8 +38,8 @@ export const writeOptions = {
 
 /**
  * Options of the sweep. Four concurrent resumes of 32 MB take less memory than as many
- * requests. The timeout is the longest that Cloud Scheduler allows. One instance runs one sweep at a
- * time.
+ * requests. The timeout is the longest that Cloud Scheduler allows. The only instance runs one sweep
+ * at a time.
  */
 export const sweepOptions = {
   ...defaults,

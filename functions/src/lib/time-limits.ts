@@ -11,7 +11,7 @@ export const CALL_TIMEOUTS_MS = {
   /**
    * One call of a query, which then continues after its last document, or a count of the entries of a
    * list. It is long enough to notice a dead connection, and short enough for a second try within the
-   * 120 s of a function.
+   * 120 s of a read operation.
    */
   query: 45_000,
 };

@@ -26,7 +26,7 @@ export function getAllEntries({ ids }: ProductColumns): PendingEntries {
 }
 
 /**
- * Returns the indexes of sorted ids, so that each batch spreads evenly over all ids. Firestore stores
+ * Orders the indexes of sorted ids so that each batch spreads evenly over all ids. Firestore stores
  * neighbouring ids together, and rejects too many writes close together.
  */
 export function getWriteOrder(count: number, batchSize: number): Uint32Array {
@@ -47,7 +47,7 @@ const ENTRIES_PER_LEASE_CHECK = 1_000;
 
 /**
  * Finds the entries that are missing or differ. Several resumes share the memory of an instance, so
- * this reads one list at a time and keeps an index and a flag for each entry of the payload.
+ * this reads one list at a time and keeps only an index and a flag for each entry of the payload.
  */
 export async function findPendingEntries(products: ProductColumns, attempt: RunningAttempt): Promise<PendingEntries> {
   const all = getAllEntries(products);

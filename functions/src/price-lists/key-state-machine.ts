@@ -41,7 +41,7 @@ export type KeyEvent =
   | { kind: 'renew'; attempt: Attempt; progress: Progress }
   /** All entries are written. */
   | { kind: 'complete'; attempt: Attempt; info: PriceListInfo }
-  /** The owner stops. */
+  /** The owner's attempt failed or was stopped. */
   | { kind: 'fail'; attempt: Attempt; reason: string; cause: FailureCause }
   /** A request, operator or sweep meets the key, so a lease that has run out expires. `caller`: null if the sender has no attempt. */
   | { kind: 'expire'; caller: CallerIdentity | null }
@@ -58,7 +58,7 @@ export interface OperatorDecision {
 }
 
 export interface ResumeDecision extends OperatorDecision {
-  /** True for the sweep, which resumes an attempt a few times; a person may resume any that requires review. */
+  /** True for the sweep, which resumes an attempt only a few times; a person may resume any that requires review. */
   isAutomatic: boolean;
 }
 

@@ -83,7 +83,7 @@ export class KeyStore {
     return this.#withinReserve((keys) => keys.apply(event));
   }
 
-  /** Removes a key that was reported from the sweep's index, unless another event was applied since it was read. */
+  /** Removes a reported key from the sweep's index, unless another event was applied since it was read. */
   clearDueTime(key: KeySnapshot): Promise<void> {
     return this.#withinReserve(({ db }) =>
       db

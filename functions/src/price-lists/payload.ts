@@ -31,13 +31,13 @@ export class Payload {
   }
 }
 
-/** Number of characters to hash or compress at a time. V8 frees longer strings late. */
+/** Number of characters to hash, compress or inflate at a time. V8 frees longer strings late. */
 const TEXT_CHUNK_CHARACTERS = 16 * 1024;
 
 /**
- * Yields the canonical JSON of a submission in chunks. Equal submissions have the same text: keys are
- * in code-unit order, and numbers are written as in JSON. So `1` and `1.0`, or `usd` and `USD`, make
- * no difference, but ids such as `a` and `A` do.
+ * Yields the canonical JSON of a submission in chunks. Equal submissions have the same text: keys are in code-unit order,
+ * numbers in JavaScript's format, and currency codes in uppercase. So `1` and `1.0`, or `usd` and `USD`, make no
+ * difference, but ids such as `a` and `A` do.
  */
 export function* streamCanonicalJson({ info, products }: PriceListSubmission): Generator<string, undefined> {
   let chunk = `{"info":${toCanonicalInfo(info)},"products":{`;

@@ -37,13 +37,13 @@ export class ResolutionError extends Error {
 }
 
 /**
- * Resumes an attempt that requires review, for an operator. Afterwards both lists are ready and the
+ * Resumes an attempt that requires review, for an operator. Afterwards its lists, if any, are ready and the
  * response is stored. A resume may be stopped at any point and repeated. If two run at the same
  * time, one is rejected.
  *
  * @param onProgress called as entries are written
  * @returns the stored response, of this resume or of an earlier one
- * @throws ResolutionError, `payload_unusable` before anything is written; the error that failed the
+ * @throws ResolutionError, `payload_unusable` before anything is written; the error that ended the
  * attempt
  */
 export async function resume(
@@ -110,7 +110,7 @@ async function readSubmission(record: KeyRecord, db: Database): Promise<PriceLis
 }
 
 /**
- * Gives up an attempt that requires review, or that completed without lists. Its lists stay failed, and the next
+ * Gives up an attempt that requires review, or that completed without lists. Any lists stay failed, and the next
  * request for its key is a new attempt. May be repeated.
  *
  * @throws ResolutionError

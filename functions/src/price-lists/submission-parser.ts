@@ -13,8 +13,8 @@ import {
 import { describeReceived, expectedError, toFieldErrors } from '../lib/schemas/fields';
 
 /**
- * Parses a price list product by product while its body arrives. So rejecting 100,000 invalid
- * products costs no more than accepting valid ones, and the products need less memory than the body.
+ * Parses a price list product by product while its body arrives, and validates none after 100 errors. So rejecting
+ * 100,000 invalid products costs no more than accepting valid ones, and the products need less memory than the body.
  */
 
 export const MAX_FIELD_ERRORS = 100;

@@ -52,6 +52,6 @@ export const SWEEP_WAIT_MS = SWEEP_INTERVAL_MS + SWEEP_START_MS;
 export const getReviewWaitMs = (record: KeyRecord): number | null =>
   canResumeAutomatically(record) ? SWEEP_WAIT_MS : null;
 
-/** How long a client waits for an attempt in progress: 10 s, and 1 s more for each 2,000 products, because each request uploads the body again. */
+/** How long a client waits for an attempt in progress: longer for more products, because each request uploads the body again. */
 export const getAttemptWaitMs = ({ products_count }: KeyRecord): number =>
   Math.min(10_000 + 1_000 * Math.floor(products_count / 2_000), SWEEP_WAIT_MS);

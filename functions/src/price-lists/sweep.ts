@@ -20,7 +20,7 @@ export interface SweepOptions {
 }
 
 export interface SweepResult {
-  /** When Firestore returned the state of the key, or the time of the completion that it stored; Unix milliseconds. */
+  /** When the key was read, or for `resumed` when it was completed, by Firestore's clock in Unix milliseconds. */
   time: number;
   boq_list_id: string;
   document_id: string;
@@ -36,7 +36,7 @@ export interface SweepReporter {
   onUnreadable: (path: string) => void;
 }
 
-/** The longest that a key is due before a query finds it. Its due time counts from a read, and its commit lands later. */
+/** The longest that a key can be due before a query can find it: its due time counts from a read, and its commit lands later. */
 const FOUND_DUE_WITHIN_MS = 60_000;
 
 /**
@@ -78,7 +78,7 @@ export async function sweep(
   }
 }
 
-/** Waits until work on a key ends or the next query is due. Only this sweep queries: no other one is scheduled before it ends. */
+/** Waits until work on a key ends or the next query is due. No other sweep is scheduled before this one ends, so this one queries again. */
 async function waitForWork(running: Iterable<Promise<void>>, { clock, signal }: WorkContext): Promise<void> {
   const timeToAsk = clock.createTimeout(SWEEP_ASK_INTERVAL_MS, () => new Error('time to ask again'), signal);
   await abortable(timeToAsk.signal, () => Promise.race(running))

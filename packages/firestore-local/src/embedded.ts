@@ -12,7 +12,7 @@ import { Transactions } from './engine/transactions';
 import { toFields, type MapValue } from './protocol/values';
 import { startGrpcServer, type GrpcServer } from './protocol/grpc-server';
 
-/** The value of `dataDir` that keeps documents in memory. */
+/** The value of `dataDir` for documents in memory only. */
 const IN_MEMORY = ':memory:';
 
 /** The options of {@link startFirestore}. */
@@ -47,9 +47,9 @@ export interface EmbeddedFirestore {
   /** Returns how many calls of each operation have arrived, including calls that cannot be decoded. */
   counts(): Record<Rpc, number>;
   /**
-   * Adds documents to a project that has none, in one commit, without a client.
+   * Adds documents to the default database of a project if it has none, in one commit, without a client.
    *
-   * @returns the number of documents that it added, or 0 if the project already had documents
+   * @returns the number of documents that it added, or 0 if the database already had documents
    */
   addIfEmpty(project: string, documents: readonly PlainDocument[]): Promise<number>;
   /** Deletes all data of all databases and ends every open transaction. Later commits take their times from the clock again. */

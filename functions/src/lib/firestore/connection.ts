@@ -2,8 +2,8 @@ import { Client, credentials, Metadata, type ChannelOptions } from '@grpc/grpc-j
 import { getDatabaseId } from '../config';
 
 /**
- * The gRPC connection for queries and batches of entries, which make up nearly all calls. They bypass
- * the Firestore SDK, which would take most of their time and most of a cold start: see
+ * The gRPC connection for the queries of query.ts and for batches of entries, which make up nearly all calls. They
+ * bypass the Firestore SDK, which would take most of their time and most of a cold start: see
  * docs/decisions/0009-past-the-library.md.
  */
 

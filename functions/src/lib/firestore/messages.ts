@@ -9,7 +9,7 @@ export interface QuerySpec {
   collection: string;
   /** Conditions, all of which a document must meet. */
   where?: readonly FieldFilter[];
-  /** Top-level fields to order by, before the document id. Documents without them are left out. */
+  /** Top-level fields to order by, before the document id. Documents that lack one of them are left out. */
   orderBy?: readonly string[];
   /** The order of these fields and of the document id. Default `ASCENDING`. */
   direction?: keyof typeof Direction;

@@ -30,8 +30,7 @@ const INITIAL_PAUSE_MS = 250;
 const INITIAL_OVERLOAD_PAUSE_MS = 1_000;
 
 /**
- * Calls `fn`, and calls it again after a transient error or a conflict, with exponential backoff from
- * 250 ms to 5 s.
+ * Calls `fn`, and calls it again after a transient error or a conflict, with exponential backoff.
  *
  * Ends as soon as the signal aborts, even during a try. The effect of that try is then unknown. A try
  * of several calls must check the signal between them.

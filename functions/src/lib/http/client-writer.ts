@@ -44,8 +44,8 @@ export class ClientWriter {
 
   /**
    * Ends the response, and waits until its bytes are sent. If the request has not arrived completely,
-   * the connection closes after this call (nginx calls this a lingering close). Otherwise a client that
-   * is still sending would lose the response.
+   * the connection closes after this call (nginx calls this a lingering close), because a client that is
+   * still sending would lose the response if it closed at once.
    *
    * @returns whether all of it was sent; false if the client had left before
    * @throws ApiError request_timeout

@@ -10,7 +10,7 @@ import { isAnswered } from './client-writer';
 const LINGER_MS = 50;
 
 export class Shutdown {
-  /** Aborts at SIGTERM. No new write begins after that. */
+  /** Aborts at SIGTERM. No new creation or resume begins after that. */
   readonly refuseWrites = new AbortController();
   /** Aborts the writes that are still running after a few seconds. */
   readonly abortWrites = new AbortController();

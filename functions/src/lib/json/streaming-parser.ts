@@ -25,8 +25,8 @@ interface StreamingJsonOptions {
 
 /**
  * Parses a JSON object in which one member is an object that may be too large for memory.
- * Accepts the texts that `JSON.parse` accepts, and locates the first error. {@link parseJson} parses
- * values and names alike as values, so V8 cannot confuse two names.
+ * Accepts the texts that `JSON.parse` accepts, but no deeper nesting than 64 levels, and locates the first error. A name
+ * is parsed as a value of its own, and other values by {@link parseJson}, so V8 cannot confuse two names.
  */
 export class StreamingJsonParser {
   readonly #scanner = new JsonScanner();

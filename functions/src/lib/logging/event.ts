@@ -2,8 +2,8 @@ import { write, type LogSeverity } from 'firebase-functions/logger';
 
 /**
  * This folder has one function for each event, and no other code writes to the log.
- * API keys, payloads, prices and names are never among the parameters, so they cannot be logged. See
- * docs/operations.md#log-entries.
+ * API keys, payloads, prices and the names of lists and markets are never among the parameters, so they cannot be
+ * logged. See docs/operations.md#log-entries.
  */
 
 export type { LogSeverity };
@@ -16,6 +16,6 @@ export const toOperatorField = (needsOperator: boolean) => (needsOperator ? { ne
 
 /**
  * Removes what a message of Firestore may reveal about a document. Cuts the message at the document's
- * path, which names products, and at the first quotation mark, which a value may follow.
+ * path, which names products, or at the first quotation mark, which a value may follow.
  */
 export const redact = (message: string): string => message.replace(/(\/documents\/|").*/s, '$1…');

@@ -88,7 +88,7 @@ const getCode = (stored: StoredFields, path: string) => toCode(getPath(stored, p
 const getPath = (stored: StoredFields, path: string): unknown =>
   path.split('.').reduce<unknown>((value, name) => (value as StoredFields | null | undefined)?.[name], stored);
 
-// A stored record may hold anything, so these functions never throw and return null for a malformed value.
+// A stored record may hold anything, so these functions never throw, and treat a malformed value as missing.
 
 /** @returns the value if it is a non-empty string, which may be only whitespace; else null */
 export const toText = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);

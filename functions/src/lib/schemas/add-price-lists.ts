@@ -24,7 +24,7 @@ export const infoSchema = z
   )
   .meta({ id: 'PriceListInfo' });
 
-// Adding 0 turns -0 into 0. Both are the same price, but Firestore and JSON distinguish them.
+// Adding 0 turns -0 into 0. Both are the same price, but a JSON text can have either, and Firestore distinguishes them.
 const priceSchema = z
   .number({
     error: ({ input }) =>
@@ -33,7 +33,7 @@ const priceSchema = z
         : expectedError('a non-negative number').error({ input }),
   })
   .nonnegative({ error: 'Expected a non-negative number, received a negative one' })
-  // Code generators map a number without a format to 32 bits, which changes prices.
+  // Some code generators map a number without a format to 32 bits, which changes prices.
   .meta({ description: 'Finite, non-negative.', format: 'double' })
   .transform((value) => value + 0);
 

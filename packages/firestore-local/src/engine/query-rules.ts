@@ -34,7 +34,7 @@ export function assertQuery(source: StructuredQuery, orders: readonly Order[]): 
   if (terms.reduce((product, term) => product * getOperands(term).length, 1) > MAX_DISJUNCTIONS) {
     throw invalid(`Invalid query. A query holds at most ${MAX_DISJUNCTIONS} disjunctions.`);
   }
-  // Firestore adds the fields of several ranges to the order of the results. This server does not.
+  // Firestore adds the fields of several ranges to the order of the results. This server refuses them.
   const compared = terms.filter((term) => !isEquality(term) || isName(term.path));
   const isRange = compared.some((term) => !isEquality(term));
   if (isRange && countPaths(compared) > 1) throw unsupported('Ranges of several fields');
@@ -89,7 +89,7 @@ function assertKey(value: Value, database: string): void {
   assertInDatabase(parseDocumentPath(value.name), database);
 }
 
-/** Refuses names in descending order, for which Firestore has no index. The index of a field with an equality serves them. */
+/** Refuses names in descending order, for which Firestore has no index, unless the index of a field with an equality serves them. */
 function assertNameOrder([first]: readonly Order[], terms: readonly Term[]): void {
   if (!first?.descending || !isName(first.path)) return;
   if (terms.some((term) => isEquality(term) && !isName(term.path))) return;
