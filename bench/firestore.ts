@@ -5,8 +5,8 @@ import { createRecords } from './data';
 
 /*
  * stack.ts starts this embedded Firestore in a process of its own. It sends its address to its
- * parent, and responds to every message with the number of calls that it has received. If a message
- * contains `orders`, it first replaces all data with teams of these numbers of orders.
+ * parent, and responds to every message with the number of calls that it has received. If the `orders`
+ * of a message are not null, it first replaces all data with the records for these numbers of orders.
  */
 async function main(): Promise<void> {
   const indexes = JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;

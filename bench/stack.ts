@@ -51,7 +51,7 @@ export interface BenchDatabase {
   address: string;
   /** Returns the number of RPCs that it has received. */
   calls: () => Promise<number>;
-  /** Replaces all data with the markets and one team for each number of orders. */
+  /** Replaces all data with the markets, and the orders of one team for each number in `orders`. */
   fill: (orders: readonly number[]) => Promise<void>;
   stop: () => Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Draws the diagrams of a page, in the colours of the system. */
+/** Draws the diagrams of a page, in the system's light or dark colours. */
 
 const { mermaid, matchMedia } = globalThis;
 const isDark = matchMedia('(prefers-color-scheme: dark)').matches;

@@ -19,7 +19,7 @@ export const GUIDES_INDEX = 'docs/README.md';
 /** The documents, and the folders that hold documents. */
 const ROOTS = ['docs', 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'packages/firestore-local'];
 
-/** Paths that are never served, even if a document links to them. */
+/** Paths that are served only if a document links to exactly this file or folder, not to a folder above it. */
 const HIDDEN = /(^|\/)(\.[^/]*|node_modules|dist)(\/|$)/;
 
 /**

@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * Creates the records of a supplier of building materials in Africa: its organisation, and two years of orders and supply orders.
- * Some are malformed in each possible way: a field is missing, empty, blank or of the wrong type, or a code is in lower case.
+ * Some are malformed: a field is missing, empty, blank or of the wrong type, or a code is in lower case. Each of these occurs.
  * Equal seeds give equal records, few enough for one commit.
  */
 export function createSampleRecords(seed: number): SampleRecord[] {

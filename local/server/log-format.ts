@@ -19,7 +19,7 @@ export function installLogFormat(): void {
   }
 }
 
-/** A sweep without results runs every minute. Its lines would hide others. */
+/** A sweep runs every minute. The lines of sweeps that resume and defer nothing would hide others. */
 const isIdleSweep = ({ event, resumed, deferred }: LogEntry): boolean =>
   event === 'sweep_ended' && resumed === 0 && deferred === 0;
 
@@ -33,7 +33,7 @@ function parseLogEntry(text: unknown): LogEntry | undefined {
   }
 }
 
-/** Formats an entry as its time, severity and message. A line that is not routine also has the other fields. */
+/** Formats an entry as its time, severity and message. A line that is not routine also has the other fields and the stack. */
 export function formatLogEntry({ severity, message, stack = '', ...fields }: LogEntry, time: Date): string {
   const isRoutine = severity === 'INFO' || severity === 'DEBUG';
   const details = isRoutine ? '' : ` ${inspect(fields, { breakLength: Infinity })}\n${String(stack)}`;

@@ -26,7 +26,7 @@ export interface LocalServer {
 }
 
 /**
- * Adds the sample data to an empty Firestore and starts the server.
+ * Adds the sample data to a Firestore that is empty and not embedded, unless SAMPLE_DATA is false, and starts the server.
  *
  * @throws StartupError if the port is taken
  */

@@ -8,8 +8,8 @@ import { getEmbeddedFirestore, openFirestore } from './running-firestore';
 import { onStopRequest } from './stop-requests';
 
 /**
- * `npm start` serves the built functions over an embedded Firestore until Ctrl-C. `npm run dev` (dev.ts) starts this program
- * after each change: with `--sources`, which serves the functions from their source files, and with `--firestore`, the address of
+ * `npm start` serves the built functions until Ctrl-C, over an embedded Firestore or the one that FIRESTORE_EMULATOR_HOST names.
+ * `npm run dev` (dev.ts) starts this program after each change: with `--sources`, which serves the functions from their source files, and with `--firestore`, the address of
  * the Firestore that it has embedded. Tests name their copy of the built package by `--package`.
  */
 

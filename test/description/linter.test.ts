@@ -1,6 +1,6 @@
 import { runProgramSync } from '../support/programs';
 
-/** Checks docs/openapi.json with Redocly's linter. contract.yml generates clients from it. */
+/** Checks docs/openapi.json with Redocly's linter. contract.yml checks that clients can be generated from this file. */
 
 interface Report {
   problems: object[];

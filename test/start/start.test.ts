@@ -20,7 +20,7 @@ import { forkProgram, runProgram } from '../support/programs';
 
 /**
  * The interface of `npm start`: the variables of CONTRIBUTING.md#local-environment-variables, and
- * how it starts and stops. Starts that fail run concurrently, before all other tests.
+ * how it starts and stops. Some tests that need no ready server run concurrently, before all others.
  */
 
 afterAll(cleanUp);

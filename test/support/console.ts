@@ -4,7 +4,7 @@ type LineTaker = (values: unknown[]) => boolean;
 let take: LineTaker = () => false;
 
 /**
- * Passes each console line of a test file to a function before it is printed. This module runs
+ * Passes the console's info, warnings and errors to a function before they are printed. This module runs
  * before all others, because loggers keep the console methods that exist when they are loaded.
  */
 export function takeConsoleLines(taker: LineTaker): void {

@@ -20,7 +20,7 @@ module.exports = class ProgramEnvironment extends NodeEnvironment {
     Object.defineProperty(Error, Symbol.hasInstance, {
       value(object) {
         const isInstance = Function.prototype[Symbol.hasInstance].call(this, object);
-        // A DOMException is a native error from Node 24 on.
+        // Before Node 24, a DOMException is not a native error.
         const isNative = types.isNativeError(object) || object instanceof globalThis.Error;
         return isInstance || (this === Error && isNative);
       },

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * Tests start all programs here, because a program must not inherit how the tests were started: on
+ * Tests start programs here, because a program must not inherit how the tests were started: on
  * a terminal Jest asks for colours (`FORCE_COLOR`), npm describes its script, and an editor adds
  * options of Node.
  */
@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 /** Environment variables by name. The value undefined removes one. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Variables for colours, those of Node, npm and Jest, and settings of the service in this shell. */
+/** Variables for colours, those of Node, npm, Jest and Google's tools, and settings of the service in this shell. */
 const NOT_INHERITED = [
   /^(NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|COLORTERM)$/,
   /^(NODE|JEST|npm)_/i,

@@ -23,7 +23,7 @@ const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 type Headers = [name: string, value: string][];
 
-/** A valid request before its mutations. */
+/** A request that is valid until mutations change it. */
 interface Draft {
   method: string;
   path: string;

@@ -48,7 +48,7 @@ export async function readRows(firestore: Firestore, requests: readonly Document
   return requests.map((request, i) => ({ request, status: statuses.get(String(listIds[i])) }));
 }
 
-/** Finds the documents of any collection that have an id. */
+/** Finds the documents with an id in the named collections. */
 export async function findDocuments(
   firestore: Firestore,
   names: readonly string[],

@@ -7,7 +7,7 @@ import { loadFunctions } from '../load-functions';
 import { startFunctionsServer, type FunctionsServer, type FunctionsServerOptions } from '../functions-server';
 import { call, cleanUp, temporaryFolder } from '../../../test/support/local-server';
 
-/** Tests the server alone, with a bundle made here. It serves every export of a bundle. */
+/** Tests the server alone, with a bundle that this file writes. */
 
 const BUNDLE = `
   const deployable = (region, handler) => Object.assign(handler, { __endpoint: { region: [region] } });

@@ -157,7 +157,7 @@ test('the server survives 1,000 connections with random bytes, resets and unfini
     (stream) => frame(3, 0, stream, CANCEL),
     (stream) => frame(random(12), random(256), random(2 * stream), randomBytes(random(30))),
   ];
-  /** Most connections have calls of one kind, because one call that breaks the protocol ends all others. */
+  /** Most calls of a connection are of one kind, because one call that breaks the protocol ends all others. */
   const openCalls = () => {
     const kind = random(calls.length);
     return Array.from({ length: 1 + random(50) }, (_, i) => {

@@ -88,7 +88,7 @@ const toTimestamp = (time: Json): { seconds: string; nanos: number } => ({
 /** Keys of responses whose values can differ between servers that behave equally. */
 const IGNORED = new Set(['readTime', 'skippedResults', 'done', 'commitTime', 'message']);
 
-/** Replaces what differs from run to run: the database's name, transactions, and times, which it numbers in their order. */
+/** Replaces what differs from run to run: the database's name, transactions, and times, numbered as they occur. */
 function clean(value: Json | undefined, key: string, database: string, times: Map<string, string>): Json {
   if (typeof value === 'string') return key === 'transaction' ? '$tx' : shorten(value.replace(database, '$db'));
   // JSON has no negative zero.
