@@ -18,7 +18,7 @@ The third check also runs if the second fails, and both are reported.
 --with  the earlier revision (default: the newest earlier tag v…, or the parent commit if there is none)`;
 
 /**
- * Deliberate breaks, each with its reason. A line counts if the earlier revision lacks it, so nobody has to delete
+ * Deliberate breaks, each with its reason. A line counts only if the earlier revision lacks it, so nobody has to delete
  * it. The names are those that this program prints, and {@link STORED_DATA}.
  */
 const ACCEPTED_BREAKS = 'scripts/accepted-breaks.json';

@@ -53,7 +53,7 @@ async function call(target: Target, operation: OperationName, expected: number, 
   return { headers: response.headers, text };
 }
 
-/** Statuses that make a read use each of its indexes. Add price lists gets a body that it rejects. */
+/** Statuses that make a read use each of its indexes. Add price lists has none: it gets a body that it rejects. */
 const STATUSES: Partial<Record<OperationName, (string | number | null)[]>> = {
   getOrdersByTeam: ['ALL', 'WAITING'],
   supplyOrdersInvoices: [null, 0],

@@ -36,7 +36,7 @@ export class Terminal {
     signal.throwIfAborted();
   }
 
-  /** Prints an error. Its text may quote stored text, so control characters are escaped in each line. */
+  /** Prints an error or a note. Its text may quote stored text, so control characters are escaped in each line. */
   printError(text: string): void {
     this.#endBar();
     this.streams.stderr.write(text.split('\n').map(escapeControls).join('\n'));

@@ -3,7 +3,7 @@ import { DATABASE_ID, getDatabaseId, type Deployment } from './deployment';
 import type { ManifestParam } from './manifest';
 import type { Problem, Requirement } from './requirement';
 
-/** Checks the parameters. Without a terminal, firebase-tools stops at a parameter without a value, even if it has a default. */
+/** Checks the parameters and the database of the indexes. Without a terminal, firebase-tools needs a value even if there is a default. */
 export function listParameters(deployment: Deployment): Requirement[] {
   const { projectId, manifest, parameters, firestoreDatabase } = deployment;
   const file = `functions/.env.${projectId}`;

@@ -14,9 +14,8 @@ export const systemClock = {
   sleep: (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }),
 
   /**
-   * Creates a signal that aborts after `ms` milliseconds, or with a parent. The caller must cancel
-   * it, which `AbortSignal.timeout` does not allow. Until then, its timer
-   * stays in memory.
+   * Creates a signal that aborts after `ms` milliseconds, or with a parent. The caller must call `cancel`,
+   * because the timer stays in memory until then. `AbortSignal.timeout` has no such function.
    *
    * @param createReason creates the reason with which the signal aborts after `ms`
    */

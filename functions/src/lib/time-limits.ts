@@ -66,7 +66,7 @@ export const STOP_RESERVE_MS = 2_000;
 export const RETRY_MS = {
   /**
    * Covers an outage of almost a minute, or a connection that died silently. For queries without the SDK,
-   * counted from their last document; for the decisions of operators, sweeps and audits; and for the writes
+   * counted from their last document; for the calls of the command, the sweep and the audit; and for the writes
    * of a resume, which becomes due again if they fail.
    */
   outage: 60_000,

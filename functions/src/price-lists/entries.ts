@@ -84,7 +84,7 @@ async function findStoredEntries(
 
 /**
  * Writes the entries of both lists concurrently, each list batch by batch. An attempt without lists
- * writes nothing. When one list fails, the other stops after its current batch. So no call is in
+ * writes nothing. When one list fails, the other stops after its current batch. So no write is in
  * progress when the attempt fails, unless the signal has aborted.
  */
 export async function writeEntries(

@@ -21,7 +21,7 @@ export interface OutgoingResponse {
 }
 
 /**
- * Sends a response, compressed if the client accepts that. Up to
+ * Sends a response, compressed if it is large enough and the client accepts that. Up to
  * {@link MAX_BUFFERED_RESPONSE_BYTES} it is buffered and sent with its Content-Length. Beyond that,
  * the buffer is sent and the rest follows in chunks.
  *
@@ -106,7 +106,7 @@ const ENCODERS = {
 
 type Encoding = keyof typeof ENCODERS;
 
-/** Compresses the chunks. A short first chunk is the complete response, and is compressed faster here than in another thread. */
+/** Compresses the chunks if there is an encoding. A short first chunk is the complete response, and is compressed faster here than in another thread. */
 function encode(first: Buffer, rest: AsyncIterable<Buffer>, encoding: Encoding | undefined) {
   const encoder = encoding && ENCODERS[encoding];
   if (first.length < STREAM_CHUNK_BYTES) return [encoder?.encodeSync(first) ?? first];

@@ -85,7 +85,7 @@ function decodeCall({ rpc, bytes }: IncomingCall): Call {
   return { rpc, project, database, request };
 }
 
-/** Returns a resource name in a request. Firestore refuses a request with names of several databases. */
+/** Returns a resource name in a request. Any one names its database, because Firestore refuses names of several databases. */
 function findResourceName(request: Requests[Rpc]): string {
   if ('database' in request) return request.database;
   return 'query' in request ? request.query.parent : request.parent;
