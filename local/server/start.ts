@@ -9,8 +9,8 @@ import { onStopRequest } from './stop-requests';
 
 /**
  * `npm start` serves the built functions until Ctrl-C, over an embedded Firestore or the one that FIRESTORE_EMULATOR_HOST names.
- * `npm run dev` (dev.ts) starts this program after each change: with `--sources`, which serves the functions from their source files, and with `--firestore`, the address of
- * the Firestore that it has embedded. Tests name their copy of the built package by `--package`.
+ * `npm run dev` (dev.ts) starts this program after each change: `--sources` serves the source files of the functions, and
+ * `--firestore` is the address of the Firestore that dev.ts has embedded. Tests name their copy of the built package by `--package`.
  */
 
 const USAGE = `Usage: npm start
