@@ -24,7 +24,7 @@ export type Rule =
   | 'key_record' // the fields of a key record fit its status, and each attempt is recorded once
   | 'sweep_due_at' // a key record has a due time exactly if the sweep has to process it, which then happens soon
   | 'lease' // an attempt in progress has a lease of normal length, or one that expired a short time ago
-  | 'response' // exactly the keys that were completed have a response, which shows what is stored
+  | 'response' // a completed key has a response, which shows what is stored, and a key that never completed has none
   | 'request' // an attempt has a request record with the same facts
   | 'payload' // the stored payload has the fingerprint of the attempt, and its key, market and number of products
   | 'list_document' // a list document exists, with the facts of its attempt and no other field
