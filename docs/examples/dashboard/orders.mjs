@@ -30,7 +30,7 @@ const KINDS = {
   },
   invoices: {
     noun: 'supply order',
-    // The meaning of 0 and 1 is not defined.
+    // The meaning of 0 and 1 is not defined, so the page shows the numbers.
     statuses: new Map([
       ['Any', null],
       ['0', 0],

@@ -84,7 +84,7 @@ interface Permissions {
   permissions: string[];
 }
 
-/** The responses of the APIs, by API and path without the query. A path that is missing or undefined does not exist. */
+/** The responses of the APIs, by API and path without the query. A path that is missing or undefined gets a 404. */
 type Answers = Record<string, Record<string, unknown> | Respond | undefined>;
 type Respond = (body: Permissions, query: URLSearchParams) => object;
 

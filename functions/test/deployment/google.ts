@@ -20,8 +20,8 @@ export interface FakeGoogleCloud {
 }
 
 /**
- * Starts Google's metadata server, and Firestore's TLS address in front of an embedded Firestore, at
- * one loopback port. A process finds the first by a variable of the client library, and the second as
+ * Imitates, at one loopback port, Google's metadata server, and Firestore's TLS address in front of an
+ * embedded Firestore. A process finds the first by a variable of the client library, and the second as
  * the proxy of every gRPC channel.
  */
 export async function startFakeGoogleCloud(firestorePort: number): Promise<FakeGoogleCloud> {

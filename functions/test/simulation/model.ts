@@ -141,7 +141,7 @@ export class ResponseModel {
       }
       default:
         assert.equal(error.code, 'creation_failed');
-        // After a permanent fault nothing is asserted of the sweep, because the stored failure is one that no sweep resumes.
+        // The promise is not checked after a permanent fault, which is stored as a failure that no sweep resumes.
         if (error.cause instanceof PayloadNotStoredError)
           assert.equal(error.headers['Retry-After'], undefined, 'no sweep resumes an attempt without its payload');
         else if (states.at(-1)?.status === 'requires_review' && !process.permanent)

@@ -14,7 +14,7 @@ import { virtualTime, type BrokenParts } from './world';
 /**
  * Runs schedules one after another, each against an empty embedded Firestore. By default they are
  * always the same, so a failure comes from the change under test. `SIMULATION_SCHEDULES` sets how
- * many run, and with it `SIMULATION_SEED` the first seed. A failure prints its trace and its command.
+ * many run, and with it `SIMULATION_SEED` the first seed. A failure prints its trace and the command that repeats it.
  */
 
 const getSeeds = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);

@@ -46,6 +46,6 @@ export function speedUpTime(factor: number): void {
     sleep: (ms, signal) => sleep(ms / factor, signal),
     createTimeout: (ms, ...reasons) => createTimeout(ms / factor, ...reasons),
   } satisfies Clock);
-  // gRPC has its own deadline for a commit.
+  // The clock does not shorten gRPC's own deadline for a commit.
   jest.replaceProperty(CALL_TIMEOUTS_MS, 'commit', CALL_TIMEOUTS_MS.commit / factor);
 }

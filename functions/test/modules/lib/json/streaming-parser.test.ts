@@ -133,7 +133,7 @@ const nearlyJson = fc
       '\u00a0',
       '\ufeff',
       '1',
-      // A backslash alone could make a name that parseJson changes.
+      // A backslash alone could make an escaped name, which parseJson may read as another name.
       '\\x',
       'é𝄞',
     ),
