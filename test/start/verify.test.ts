@@ -53,6 +53,12 @@ test('with a market it creates a price list, repeats it, and repeats it with ano
   expect(status).toBe(0);
 });
 
+test('a pause of the writes is as described', async () => {
+  const paused = await startLocalServer({ WRITES_PAUSED: 'true' });
+  const address = paused.address('getTeams').replace(/\/getTeams$/, '');
+  expect(verify('--url', address, '--key-file', keyFile)).toMatchObject({ status: 0 });
+});
+
 test('the program names what is not as described', async () => {
   const server = createServer((_, response) => void response.writeHead(200).end('{}')).listen(0, '127.0.0.1');
   await once(server, 'listening');
