@@ -21,8 +21,8 @@ import { NOT_BUNDLED } from './bundle/production.mjs';
  *     instance.cjs        what index.cjs calls when a process starts
  *     chunk-<hash>.cjs    code that several functions share, or that is loaded on demand
  *     node-version.cjs    ends a process on a Node that is too old: loaded by index.cjs
- *     package.json        the packages that are not bundled, with exact versions
- *     package-lock.json   the repository's package-lock.json, pruned to those packages by npm
+ *     package.json        the Functions Framework; as devDependencies, bundled packages that Firebase's tools require
+ *     package-lock.json   the repository's package-lock.json, pruned by npm to the packages of package.json
  *     sbom.cdx.json       the bill of materials: the packages that are bundled or installed
  *
  * Bundles everything except the Functions Framework, which is the program that loads the functions.

@@ -147,7 +147,7 @@ class Auditor {
     const document = `${collection}/${id}`;
     if (this.#known.has(document)) return;
     this.#known.add(document);
-    // The document may belong to an attempt that was claimed after its key was checked.
+    // The document may belong to an attempt that was claimed after the audit read the keys.
     if (await this.#isReferredNow(collection, id)) return;
     this.#report({ rule: 'reference', boq_list_id: null, ...violation });
   }

@@ -23,7 +23,7 @@ async function readWarehouses({ base, key }) {
 function showWarehouses({ warehouses, count }) {
   const rows = Object.entries(warehouses).map(([id, { name, country_iso }]) => {
     const row = document.createElement('tr');
-    // A field of a malformed record is null.
+    // A field that is missing or malformed in the stored record is null.
     for (const text of [id, name, country_iso]) row.insertCell().textContent = text ?? '–';
     return row;
   });

@@ -1,8 +1,8 @@
 import type { PayloadLimit } from './errors';
 
 /**
- * What a request body may hold, so that no body takes more than 256 MiB of memory
- * (docs/security.md#request-bodies), and how long a client may take to send it.
+ * The limits of a request body, so that none takes more than 256 MiB of memory
+ * (docs/security.md#request-bodies), and of the time that a client has to send it.
  */
 
 const KIB = 1024;

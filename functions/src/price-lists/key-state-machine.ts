@@ -78,7 +78,7 @@ export type KeyOutcome =
   /** An operator gave up the sender's own attempt. */
   | { kind: 'released' }
   | { kind: 'payload_mismatch' }
-  /** Another attempt is in progress. `retryAfterMs`: time until its client should ask again. */
+  /** Another attempt is in progress. `retryAfterMs`: time until the sender's client should ask again. */
   | { kind: 'blocked'; by: 'attempt'; retryAfterMs: number }
   /** The key requires review. `retryAfterMs`: time until the sweep may have resumed it; null if an operator is needed. */
   | { kind: 'blocked'; by: 'review'; retryAfterMs: number | null }

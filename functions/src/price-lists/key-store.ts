@@ -68,7 +68,7 @@ export class KeyStore {
       const isOwn = outcome.kind === 'owned' || (outcome.kind === 'completed' && outcome.isOwn);
       await this.db.commit((writes) => {
         setKey(writes, key, record, getSweepDueAt(record));
-        // A record under the id of another key may be a copy that names the lists of that key.
+        // A record under an id that is not its key's may be a copy. Its lists can belong to the original, so they stay.
         if (hasFailed(key.record, record) && isKeyOf(this.reference, record.boq_list_id))
           failLists(this.db, writes, record);
         if (isOwn) addWrites?.(writes, record);

@@ -105,7 +105,7 @@ test('if the database does not respond, the command says so after 8 s, in produc
   ]);
 }, 15_000);
 
-/** Replaces the reads of the database, and shortens 8 s to 8 ms. @returns the message of the error */
+/** Runs `assertReadable` with this `getAll`, and with 8 ms instead of its timeout of 8 s. @returns the message of its error */
 async function getReadError(target: Target, getAll: () => Promise<never>): Promise<string> {
   const clock: typeof systemClock = {
     ...systemClock,

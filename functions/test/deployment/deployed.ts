@@ -26,7 +26,7 @@ export async function listUploadedFiles(): Promise<string[]> {
   return (await readdir(DEPLOY_PACKAGE)).filter((file) => !excluded.has(file)).sort();
 }
 
-/** Returns the variables that Cloud Run and the Functions Framework's image set. */
+/** Returns the variables that Cloud Run and the image of Google's buildpacks set. Port 0 selects a free port. */
 const getPlatformVariables = (target: string) => ({
   NODE_ENV: 'production',
   PORT: '0',

@@ -333,7 +333,7 @@ export class Simulator {
     });
   }
 
-  /** @param getProcess returns the process that uses the database, which is created later */
+  /** @param getProcess returns the process that uses the database. It is created after the database. */
   #gateDatabase(real: Database, getProcess: () => Process): Database {
     const gate = <T>(kind: keyof typeof CALL_TIMEOUTS_MS, what: string, call: () => Promise<T>): Promise<T> =>
       this.#gate(getProcess(), what, CALL_TIMEOUTS_MS[kind], call);

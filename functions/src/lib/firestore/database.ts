@@ -64,7 +64,7 @@ export function createDatabase(firestore: Firestore, context: WorkContext) {
 
     /**
      * Streams the documents of a query in batches, without the SDK. Unlike the other methods it makes as
-     * many calls as it needs: after an error it continues after the last document (query.ts).
+     * many calls as it needs: after a transient error it continues after the last document (query.ts).
      */
     streamQuery: <T>(query: QuerySpec, decode: Decode<T>) => streamDocuments(context, query, decode),
 

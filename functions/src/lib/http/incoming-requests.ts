@@ -24,7 +24,7 @@ function hideContentType({ headers }: IncomingMessage): void {
 }
 
 /**
- * Headers that the Functions Framework and firebase-functions copy into labels of every log line.
+ * Headers that the Functions Framework and firebase-functions copy into the log lines of the request.
  * A value of any other form would let a caller without an API key write its own text to the log.
  */
 const LOGGED_HEADERS = {

@@ -32,7 +32,7 @@ const claimedListsSchema = withUnknownFields(
 const attemptSchema = z.object({
   /** Random token of the process that carries out the attempt. A resume replaces it. */
   owner: text,
-  /** The owner may be working until this time. Its renewals extend the lease. */
+  /** No other process can take over the attempt before this time. Renewals by the owner extend the lease. */
   lease_expires_at: time,
   fingerprint: text,
   products_count: z.int(),

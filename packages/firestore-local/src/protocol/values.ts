@@ -119,7 +119,6 @@ function compareMaps(a: MapValue, b: MapValue): number {
   return a.size - b.size;
 }
 
-/** Compares two entries of a map by key. */
 export const compareByKey = (a: readonly [string, unknown], b: readonly [string, unknown]): number =>
   compareStrings(a[0], b[0]);
 

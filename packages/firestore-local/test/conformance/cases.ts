@@ -412,7 +412,6 @@ const sizes: readonly (readonly [JsonObject, number])[] = [
 ];
 const MAX_BYTES = 1024 * 1024;
 
-/** All cases. */
 export const cases: readonly Case[] = [
   ...rows('stored value', storedValues, (value) => [set('a/1', { f: value }), get('a/1')]),
   ...rows('compared value', COMPARABLE, (value) => [
