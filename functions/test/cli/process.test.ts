@@ -57,7 +57,7 @@ async function delayEntries(key: string, until?: Promise<unknown>) {
     rpc: 'Commit',
     match: ({ request }) => request.writes.some(({ name }) => isOfKey(name)),
     times: 100,
-    action: until === undefined ? { kind: 'hang' } : { kind: 'call', run: () => until.then(() => undefined) },
+    action: until === undefined ? { kind: 'hang' } : { kind: 'call', run: () => until },
   });
 }
 

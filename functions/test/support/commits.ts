@@ -36,15 +36,4 @@ export const failCommits = (
 
 /** Calls a function when commits of one kind arrive, before they take effect. */
 export const atCommit = ({ firestore }: TestDatabase, match: Match, run: () => unknown, { nth = 1, times = 1 } = {}) =>
-  firestore.faults.inject({
-    rpc: 'Commit',
-    match,
-    nth,
-    times,
-    action: {
-      kind: 'call',
-      run: async () => {
-        await run();
-      },
-    },
-  });
+  firestore.faults.inject({ rpc: 'Commit', match, nth, times, action: { kind: 'call', run } });

@@ -24,8 +24,8 @@ export type FaultAction<K extends Rpc = Rpc> =
   | { readonly kind: 'delay'; readonly ms: number }
   /** Never responds. */
   | { readonly kind: 'hang' }
-  /** Runs a function and waits for it. The function can kill a process, inspect the data, or hold the call. */
-  | { readonly kind: 'call'; readonly run: (call: Call<K>) => void | Promise<void> };
+  /** Runs a function, and waits if it returns a promise. The function can kill a process, inspect the data, or hold the call. */
+  | { readonly kind: 'call'; readonly run: (call: Call<K>) => unknown };
 
 /** An action on the calls that match. */
 export interface Fault<K extends Rpc = Rpc> {
