@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:net';
-import { readDeclaredIndexes } from '../../functions/test/support/declared-indexes';
 import { startTestFirestore } from '../../functions/test/support/firestore';
 import { operationNames } from '../../functions/test/support/operations';
 import {
@@ -143,7 +142,7 @@ describe('with no sample data, no key and no origins', () => {
 });
 
 test('with FIRESTORE_EMULATOR_HOST, that Firestore is used and seeded, and none is embedded', async () => {
-  const firestore = await startTestFirestore(readDeclaredIndexes(), PROJECT);
+  const firestore = await startTestFirestore(PROJECT);
   const apiKey = "it's-a-key";
   const local = await startLocalServer({
     FIRESTORE_EMULATOR_HOST: firestore.address,

@@ -4,7 +4,7 @@ import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { writeMarket, type AddPriceListsBody } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
-import { runCommand } from './command';
+import { parseLines, runCommand } from './command';
 
 /** The audit as a command. functions/test/modules/price-lists tests what it finds (audit, invariants). */
 
@@ -32,8 +32,7 @@ interface AuditLine {
 
 async function audit(...args: string[]): Promise<{ code: number | null; lines: AuditLine[] }> {
   const { code, out } = await runCommand('audit', '--json', ...args);
-  const lines = out.trim().split('\n');
-  return { code, lines: lines.map((line) => JSON.parse(line) as AuditLine) };
+  return { code, lines: parseLines(out) as AuditLine[] };
 }
 
 test('the audit prints each violation with a command that shows more, and exits with 1', async () => {

@@ -54,6 +54,13 @@ async function runWithInput(stdin: PassThrough, args: string[]): Promise<Command
   return { code, out, err };
 }
 
+/** Parses what a command prints with `--json`: one value in each line. */
+export const parseLines = (out: string): unknown[] =>
+  out
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as unknown);
+
 /** Bundles the command, so that it starts fast. */
 export async function buildCommand(batchSize: number): Promise<CommandProgram> {
   const folder = mkdtempSync(join(tmpdir(), 'command-'));

@@ -12,7 +12,7 @@ import { readListEntries, submitAndFail, writeMarket, type AddPriceListsBody } f
 import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
-import { runCommand as run, runCommandAtTerminal, type CommandOutput } from './command';
+import { parseLines, runCommand as run, runCommandAtTerminal, type CommandOutput } from './command';
 
 /** The commands of an operator, with records that the service has written. */
 
@@ -45,12 +45,6 @@ const readRecord = async () => (await getKey().get()).data() ?? {};
 
 /** Puts the key's attempt in progress, with an expired lease. */
 const expireLease = () => getKey().update({ status: 'processing', lease_expires_at: 1 });
-
-const parseLines = (out: string): unknown[] =>
-  out
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as unknown);
 
 async function expectReady(): Promise<AddPriceListsBody> {
   const replayed = await submit();

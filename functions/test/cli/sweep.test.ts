@@ -4,7 +4,7 @@ import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
-import { runCommand } from './command';
+import { parseLines, runCommand } from './command';
 
 /** The sweep as a command. functions/test/modules/price-lists/sweep.test.ts tests what it decides about a key. */
 
@@ -38,8 +38,7 @@ interface SweepLine {
 async function sweep(...args: string[]) {
   const { code, out } = await runCommand('sweep', '--json', ...args);
   expect(code).toBe(0);
-  const lines = out.split('\n').filter((line) => line !== '');
-  const results = lines.map((line) => JSON.parse(line) as SweepLine);
+  const results = parseLines(out) as SweepLine[];
   for (const { time } of results) expect(time).toBeGreaterThan(0);
   return Object.fromEntries(results.map(({ boq_list_id, result, reason }) => [boq_list_id, [result, reason]]));
 }

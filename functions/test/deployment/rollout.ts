@@ -87,7 +87,7 @@ class Handover {
     await this.#recoverKilled(elder, heir);
     this.#endMonitor();
     await checkInvariants(this.#db, this.#bodies.map(parseSubmission));
-    this.print('all records are valid, and each change of a key was legal');
+    this.print('all records are valid, and no completed key or ready list was changed');
   }
 
   async end(): Promise<void> {

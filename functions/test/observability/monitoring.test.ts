@@ -8,7 +8,7 @@ import { Root } from 'protobufjs';
 import { runProgramSync } from '../../../test/support/programs';
 import * as functions from '../../src';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import { runCommand } from '../cli/command';
+import { parseLines, runCommand } from '../cli/command';
 import { operationNames, operations, type OperationName } from '../support/operations';
 import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
 import { useTestService, type LogLine } from '../support/service';
@@ -422,8 +422,7 @@ test('a sweep that stopped, never ran, or cannot read the keys is noticed, and a
 test('a violation that an audit finds is noticed, and so is an audit that has not run for 36 hours', async () => {
   await service.db.doc('price_lists/of-nothing').set({ status: 'ready' });
   const { out } = await runCommand('audit', '--json');
-  const lines = out.split('\n').filter(Boolean);
-  const entries = lines.map((line) => toAuditEntry(JSON.parse(line) as LogLine));
+  const entries = (parseLines(out) as LogLine[]).map(toAuditEntry);
   const sweeps = createSweeps(-90, 20);
   expect(getFiringPolicies([...sweeps, ...entries])).toEqual(['audit']);
   const completed = { ...AUDIT, minute: -36 * 60 };

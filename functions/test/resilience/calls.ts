@@ -1,4 +1,4 @@
-import type { Call, EmbeddedFirestore, InjectedFault, Rpc } from '../../../packages/firestore-local/src';
+import type { Call, EmbeddedFirestore, InjectedFault } from '../../../packages/firestore-local/src';
 import * as entries from '../../src/price-lists/entries';
 import * as payload from '../../src/price-lists/payload';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
@@ -7,9 +7,6 @@ import { createPriceListBody, type PriceListBody } from '../support/submissions'
 /** The calls to Firestore of one creation without faults, with two batches for each list. */
 export type CallName =
   'read the key and the market' | 'claim' | `${'cost' | 'price'} entries, batch ${1 | 2}` | 'read the key' | 'complete';
-
-/** Returns the RPC of a call. */
-export const getRpc = (name: CallName): Rpc => (name.startsWith('read') ? 'BatchGetDocuments' : 'Commit');
 
 /**
  * Number of entries in a commit of these tests. Small batches suffice, because the tests check the
@@ -48,7 +45,7 @@ function documentsOf({ request }: Call): readonly string[] {
 }
 
 /** Returns which call of the label's creation this is, or undefined if another creation makes it. */
-export function identifyCall(label: string, call: Call): CallName | undefined {
+function identifyCall(label: string, call: Call): CallName | undefined {
   const names = documentsOf(call);
   const has = (part: string) => names.some((name) => name.includes(part));
   if (has(`/price_list_idempotency/${keyDocumentId(label)}`)) {
@@ -74,7 +71,7 @@ export function holdUntilDeath(
   died: Promise<unknown>,
 ): InjectedFault {
   let isHeld = false;
-  const rpc = getRpc(name);
+  const rpc = 'Commit';
   const match = (call: Call) => identifyCall(label, call) === name;
   const hold = async () => {
     isHeld = true;

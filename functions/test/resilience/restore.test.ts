@@ -2,28 +2,23 @@ import { readFileSync } from 'node:fs';
 import type { Call } from '../../../packages/firestore-local/src';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
-import { createPriceLists } from '../../src/price-lists/create';
-import { runCommand } from '../cli/command';
+import { parseLines, runCommand } from '../cli/command';
 import { failCommits, isEntries, isKeyEvent } from '../support/commits';
-import { useTestDatabase } from '../support/database';
+import { useCreations } from '../support/creations';
 import { readAllDocuments } from '../support/firestore';
-import { NO_LOG, updateKey, writeMarket } from '../support/price-lists';
-import { createPriceListBody, parseSubmission } from '../support/submissions';
-import { TEST_BATCH, useTestBatches } from './calls';
+import { updateKey } from '../support/price-lists';
+import { createPriceListBody } from '../support/submissions';
+import { TEST_BATCH } from './calls';
 
 /** Both restores of docs/runbook.md, with its commands, from a backup that has keys in every state. */
 
-const database = useTestDatabase();
-beforeAll(useTestBatches);
-beforeEach(() => database.reset());
+const { database, create } = useCreations();
 
 /** Sends the price list of a key. @returns the id of the attempt in the response, and whether it is a replay */
 async function send(key: string, market_id = 'market-1'): Promise<{ id: string; replayed: boolean }> {
-  const { db, context } = database.open();
-  const body = createPriceListBody(TEST_BATCH + 1, { boq_list_id: key, market_id });
-  const request = { requestId: 'request-1', apiKeyId: 'api-key-1', log: NO_LOG };
-  const { response, replayed } = await createPriceLists(parseSubmission(body), request, db, context);
-  return { id: (JSON.parse(response) as { document_id: string }).document_id, replayed };
+  const { result } = await create(createPriceListBody(TEST_BATCH + 1, { boq_list_id: key, market_id }));
+  if (result instanceof Error) throw result;
+  return { id: (JSON.parse(result.response) as { document_id: string }).document_id, replayed: result.replayed };
 }
 
 async function fail(key: string, match: (call: Call<'Commit'>) => boolean = isEntries): Promise<void> {
@@ -36,8 +31,7 @@ async function fail(key: string, match: (call: Call<'Commit'>) => boolean = isEn
 const crash = (key: string) => fail(key, (call) => isEntries(call) || isKeyEvent(call));
 
 const run = async (...args: string[]) => (await runCommand(...args, '--json')).out;
-const runForLines = async (...args: string[]) =>
-  JSON.parse(`[${(await run(...args)).trim().replaceAll('\n', ',')}]`) as Record<string, string>[];
+const runForLines = async (...args: string[]) => parseLines(await run(...args)) as Record<string, string>[];
 const act = (action: 'resume' | 'release', key: string) => run(action, key, '--reason', 'test', '--yes');
 
 /** Returns the keys that `list` shows, with their statuses. */
@@ -69,7 +63,6 @@ const readOrder = async () => (await order().get()).get('status') as unknown;
 /** Takes a backup with keys in every state. Then an hour of requests passes, and documents are lost. @returns also the later attempts, by key */
 async function goOnAfterBackup(): Promise<{ backup: Backup; later: Map<string, string> }> {
   const { client, clock } = database;
-  await writeMarket(client);
   await order().set({ status: 'before' });
   await send('completed');
   await send('without lists', 'none');

@@ -1,5 +1,4 @@
 import { systemClock, type Clock } from '../../src/lib/clock';
-import { CALL_TIMEOUTS_MS } from '../../src/lib/time-limits';
 
 /**
  * The time of a test, for Firestore and for the process: it passes only when the test advances it or
@@ -36,16 +35,4 @@ export class ManualClock implements Clock {
     this.advance(ms);
     return Promise.resolve();
   }
-}
-
-/** Makes the pauses and timeouts of the service in this process shorter by this factor. */
-export function speedUpTime(factor: number): void {
-  const { elapsedMs, sleep, createTimeout } = systemClock;
-  Object.assign(systemClock, {
-    elapsedMs: () => elapsedMs() * factor,
-    sleep: (ms, signal) => sleep(ms / factor, signal),
-    createTimeout: (ms, ...reasons) => createTimeout(ms / factor, ...reasons),
-  } satisfies Clock);
-  // The clock does not shorten gRPC's own deadline for a commit.
-  jest.replaceProperty(CALL_TIMEOUTS_MS, 'commit', CALL_TIMEOUTS_MS.commit / factor);
 }

@@ -1,4 +1,3 @@
-import type { WorkContext } from '../../src/lib/work-context';
 import type { KeyRecord, Progress } from '../../src/lib/schemas/key-record';
 import { resume } from '../../src/price-lists/resume';
 import { TEST_BATCH } from '../resilience/calls';
@@ -53,8 +52,8 @@ export function useFailedAttempts() {
 
   const getPriceList = ({ lists }: KeyRecord) => database.client.doc(`price_lists/${lists?.price_list_id}`);
 
-  async function runResume(record: KeyRecord, changed: Partial<WorkContext> = {}) {
-    const { db, context } = database.open(changed);
+  async function runResume(record: KeyRecord) {
+    const { db, context } = database.open();
     const progress: Progress[] = [];
     const onProgress = (written: Progress) => progress.push({ ...written });
     const decision = { by: 'operator', reason: 'checked' };

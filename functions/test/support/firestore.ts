@@ -5,8 +5,8 @@ import {
   startFirestoreFront,
   type EndedCall,
   type FirestoreFront,
-  type IndexDefinitions,
 } from '../../../packages/firestore-local/src';
+import { readDeclaredIndexes } from './declared-indexes';
 import { queryAllDocuments } from './sdk-internals';
 
 /** The `host:port` of another Firestore for the tests, such as Google's emulator (docs/testing.md). */
@@ -36,8 +36,8 @@ export const TEST_PROJECT = TEST_FIRESTORE ? `demo-price-lists-${process.pid}` :
  * Starts an embedded Firestore, or a proxy that injects faults in front of the Firestore that
  * TEST_FIRESTORE names. The project is empty.
  */
-export async function startTestFirestore(indexes: IndexDefinitions, project = TEST_PROJECT): Promise<FirestoreFront> {
-  if (!TEST_FIRESTORE) return startFirestore({ indexes });
+export async function startTestFirestore(project = TEST_PROJECT): Promise<FirestoreFront> {
+  if (!TEST_FIRESTORE) return startFirestore({ indexes: readDeclaredIndexes() });
   await clearEmulator(TEST_FIRESTORE, `projects/${project}/databases/(default)`);
   return startFirestoreFront(TEST_FIRESTORE);
 }

@@ -4,11 +4,10 @@ import { http, type HttpFunction } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
 import { Firestore } from 'firebase-admin/firestore';
 import type { HttpsFunction } from 'firebase-functions/v2/https';
-import type { EndedCall, FirestoreFront, IndexDefinitions } from '../../../packages/firestore-local/src';
+import type { EndedCall, FirestoreFront } from '../../../packages/firestore-local/src';
 import { takeConsoleLines } from '../../../test/support/console';
 import { startInstance } from '../../src/lib/http/instance';
 import { assertConforms } from '../contract/conformance';
-import { readDeclaredIndexes } from './declared-indexes';
 import type { ReceivedResponse } from './received-response';
 import { TEST_PROJECT, createCallRecorder, startTestFirestore, useFirestoreEmulator } from './firestore';
 import { sendRequest, openRequest, type RequestSpec } from './http';
@@ -72,11 +71,11 @@ export type LogLine = Record<string, unknown>;
  *
  * @returns the service, which is ready from the file's next `beforeAll` on
  */
-export function useTestService(functions: ServedFunctions, indexes = readDeclaredIndexes()): TestService {
+export function useTestService(functions: ServedFunctions): TestService {
   const service = {} as TestService;
   let close: () => Promise<void>;
   beforeAll(async () => {
-    const started = await startTestService(functions, indexes);
+    const started = await startTestService(functions);
     Object.assign(service, started.service);
     close = started.close;
   });
@@ -84,8 +83,8 @@ export function useTestService(functions: ServedFunctions, indexes = readDeclare
   return service;
 }
 
-async function startTestService(functions: ServedFunctions, indexes: IndexDefinitions) {
-  const firestore = await startTestFirestore(indexes);
+async function startTestService(functions: ServedFunctions) {
+  const firestore = await startTestFirestore();
   useFirestoreEmulator(firestore.address, TEST_PROJECT);
 
   const log: LogLine[] = [];

@@ -1,24 +1,17 @@
 import fc from 'fast-check';
-import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
-import type { ClaimedLists, KeyRecord } from '../../../src/lib/schemas/key-record';
+import type { ClaimedLists } from '../../../src/lib/schemas/key-record';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { findPendingEntries, getAllEntries, getWriteOrder } from '../../../src/price-lists/entries';
 import { KeyStore } from '../../../src/price-lists/key-store';
 import { LeaseLostError, RunningAttempt } from '../../../src/price-lists/running-attempt';
 import type { ProductColumns } from '../../../src/price-lists/submission-parser';
-import { useTestBatches } from '../../resilience/calls';
-import { useTestDatabase } from '../../support/database';
+import { useCreations } from '../../support/creations';
 import { createKeyRecord, TEST_LISTS } from '../../support/key-records';
 import { writeRecords } from '../../support/stored';
 
 /** Which entries of an attempt are still to be written. */
 
-const database = useTestDatabase();
-beforeAll(useTestBatches);
-beforeEach(() => database.reset());
-
-const getKey = (key: string) => database.client.collection('price_list_idempotency').doc(keyDocumentId(key));
-const readKey = async (key: string) => (await getKey(key).get()).data() as KeyRecord;
+const { database, getKey, readKey } = useCreations();
 
 describe('the search for entries that are not stored', () => {
   /** Stores entries of the price list, with any value as price. */
@@ -37,13 +30,9 @@ describe('the search for entries that are not stored', () => {
 
   const createAttempt = (lists: ClaimedLists | null) => {
     const { db, context } = database.open();
-    const keys = new KeyStore(getKey('boq-1'), db, context);
-    const held = {
-      kind: 'owned',
-      record: createKeyRecord({ lists }),
-      heldUntil: context.clock.elapsedMs(),
-    } as const;
-    return new RunningAttempt({ ...held, heldUntil: held.heldUntil + LEASE_DURATION_MS }, keys, 'outage');
+    const heldUntil = context.clock.elapsedMs() + LEASE_DURATION_MS;
+    const held = { kind: 'owned', record: createKeyRecord({ lists }), heldUntil } as const;
+    return new RunningAttempt(held, new KeyStore(getKey(), db, context), 'outage');
   };
 
   test('finds entries that are missing, or have another price or none, in the order of writing', async () => {
@@ -76,7 +65,7 @@ describe('the search for entries that are not stored', () => {
     database.firestore.faults.inject({ rpc: 'Commit', times: 3, action: { kind: 'error', code: 'UNAVAILABLE' } });
     const products = createProducts(ids);
     expect((await findPendingEntries(products, attempt)).price_list).toHaveLength(0);
-    expect((await readKey('boq-1')).lease_expires_at).toBe(database.clock.now() + LEASE_DURATION_MS);
+    expect((await readKey())['lease_expires_at']).toBe(database.clock.now() + LEASE_DURATION_MS);
     database.clock.advance(LEASE_DURATION_MS);
     await getKey('boq-1').update({ owner: 'another' });
     await expect(findPendingEntries(products, attempt)).rejects.toThrow(LeaseLostError);

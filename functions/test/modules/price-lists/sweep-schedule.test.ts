@@ -1,5 +1,5 @@
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
-import { transition, type CallerIdentity, type KeyEvent } from '../../../src/price-lists/key-state-machine';
+import { transition } from '../../../src/price-lists/key-state-machine';
 import {
   canResumeAutomatically,
   describeSweepObstacle,
@@ -12,12 +12,6 @@ import {
 import { completed, createKeyRecord, failed, processing, released } from '../../support/key-records';
 
 /** When the sweep is due for a key, and how long clients wait. */
-
-const NOW = 10_000;
-
-const apply = (record: KeyRecord | undefined, event: KeyEvent, now = NOW) => transition(record, event, now);
-const getOutcome = (record: KeyRecord | undefined, caller: CallerIdentity | null = null) =>
-  apply(record, { kind: 'expire', caller }).outcome;
 
 test.each([
   [1, 10_000],
@@ -43,7 +37,8 @@ describe('the sweep', () => {
   });
 
   test('that has no tries left gives clients no time to wait', () => {
-    const getOutcomeAfter = (automatic_resumes: number) => getOutcome({ ...failed, automatic_resumes });
+    const getOutcomeAfter = (automatic_resumes: number) =>
+      transition({ ...failed, automatic_resumes }, { kind: 'expire', caller: null }, 10_000).outcome;
     expect(getOutcomeAfter(MAX_AUTOMATIC_RESUMES - 1)).toMatchObject({ retryAfterMs: SWEEP_WAIT_MS });
     expect(getOutcomeAfter(MAX_AUTOMATIC_RESUMES)).toMatchObject({ retryAfterMs: null });
   });

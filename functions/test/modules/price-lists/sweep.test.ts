@@ -63,15 +63,12 @@ async function runSweep(...args: Parameters<typeof startSweep>) {
   return { ...others, summary: await summary, results: results.sort(([a], [b]) => (a < b ? -1 : 1)) };
 }
 
-let callTimeout: jest.ReplaceProperty<number> | undefined;
-afterEach(() => callTimeout?.restore());
-
 /**
  * A clock for a sweep whose commit a test holds. The sweep asks again every 50 ms. All other timeouts are long: if a busy machine
  * let a call time out, its retry would advance the clock.
  */
 function createHoldingClock(): Clock {
-  callTimeout = jest.replaceProperty(CALL_TIMEOUTS_MS, 'commit', 600_000);
+  jest.replaceProperty(CALL_TIMEOUTS_MS, 'commit', 600_000);
   return {
     elapsedMs: () => database.clock.elapsedMs(),
     sleep: (...args) => database.clock.sleep(...args),
@@ -234,7 +231,7 @@ describe('a sweep', () => {
 
   test('ends a query for entries that hangs at the timeout of a query, and resumes the key', async () => {
     await fail('a', STOPPED);
-    callTimeout = jest.replaceProperty(CALL_TIMEOUTS_MS, 'query', CALL_TIMEOUTS_MS.query / 100);
+    jest.replaceProperty(CALL_TIMEOUTS_MS, 'query', CALL_TIMEOUTS_MS.query / 100);
     const fault = database.firestore.faults.inject({ rpc: 'RunQuery', nth: 3, action: { kind: 'hang' } });
     const startedAt = performance.now();
     expect((await runSweep()).summary).toEqual({ ...NOTHING_DONE, resumed: 1 });
