@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import * as z from 'zod';
 import { ID_TYPES } from '../records/stored-records';
 import { FAILURE_CAUSES, KEY_STATUSES } from '../src/lib/schemas/key-record';
 import { auditRecords, type AuditCommandOptions } from './commands/audit';
@@ -210,9 +211,9 @@ const parseRemark =
 
 /** @returns midnight UTC of the date, in Unix milliseconds */
 function parseDate(text: string): number {
-  const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN;
-  if (Number.isNaN(time)) throw new InvalidArgumentError('Expected a date, such as 2026-12-01.');
-  return time;
+  // `Date.parse` takes 30 February for 2 March.
+  if (!z.iso.date().safeParse(text).success) throw new InvalidArgumentError('Expected a date, such as 2026-12-01.');
+  return Date.parse(text);
 }
 
 function parseLimit(text: string): number {

@@ -3,8 +3,7 @@ import { UNRESOLVED_STATUSES, type IdType } from '../records/stored-records';
 import { keyDocumentId } from '../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import type { SweepResult } from '../src/price-lists/sweep';
-import { getSweepResumeAt } from '../src/price-lists/sweep-schedule';
-import type { KeyDetails, KeySummary, ListProgress } from './facts';
+import { needsOperator, type KeyDetails, type KeySummary, type ListProgress } from './facts';
 import type { TargetOptions } from './target';
 import {
   count,
@@ -21,25 +20,20 @@ import {
 /** Formats the facts about a key as text for an operator. */
 
 /**
- * @param shown the keys that are shown in full, which are the oldest
+ * @param limit how many keys are shown in full, the oldest first
  * @param isDefault true for the unresolved keys without an attempt in progress, false for keys of a given status
  */
-export function formatKeys(
-  records: readonly KeyRecord[],
-  shown: readonly KeySummary[],
-  isDefault: boolean,
-  now: number,
-): string {
-  const title = isDefault ? formatUnresolved(records) : count(records.length, 'key');
-  if (records.length === 0) return `${title}.\n`;
-  const causes = isDefault && records.length > 1 ? `${formatCauses(records, now)}\n` : '';
-  const keys = shown.map((key) => formatFields(key, now, getCommonFields(key)));
-  return `${title}, oldest first.\n\n${causes}${keys.join('\n')}`;
+export function formatKeys(keys: readonly KeySummary[], limit: number, isDefault: boolean, now: number): string {
+  const title = isDefault ? formatUnresolved(keys) : count(keys.length, 'key');
+  if (keys.length === 0) return `${title}.\n`;
+  const causes = isDefault && keys.length > 1 ? `${formatCauses(keys, now)}\n` : '';
+  const shown = keys.slice(0, limit).map((key) => formatFields(key, now, getCommonFields(key)));
+  return `${title}, oldest first.\n\n${causes}${shown.join('\n')}`;
 }
 
-function formatUnresolved(records: readonly KeyRecord[]): string {
-  const left = records.filter((record) => getSweepResumeAt(record) === null).length;
-  const due = records.length - left;
+function formatUnresolved(keys: readonly KeySummary[]): string {
+  const left = keys.filter(needsOperator).length;
+  const due = keys.length - left;
   const parts = [
     left > 0 && `${count(left, 'key')} ${left === 1 ? 'needs' : 'need'} an operator`,
     due > 0 && `${count(due, 'key')} ${due === 1 ? 'waits' : 'wait'} for the sweep`,
@@ -48,20 +42,20 @@ function formatUnresolved(records: readonly KeyRecord[]): string {
 }
 
 /** Returns a line for each cause of a failure: its number of keys, and the range of their ages. */
-function formatCauses(records: readonly KeyRecord[], now: number): string {
-  const causes = Map.groupBy(records, ({ failure_cause }) => failure_cause ?? 'lease_expired');
+function formatCauses(all: readonly KeySummary[], now: number): string {
+  const causes = Map.groupBy(all, ({ failure_cause }) => failure_cause ?? 'lease_expired');
   const lines = [...causes].map(([cause, keys]) => {
-    const ages = keys.map(({ updated_at }) => now - updated_at);
+    const ages = keys.map(({ since }) => now - since);
     const [newest, oldest] = [ages.reduce((a, b) => Math.min(a, b)), ages.reduce((a, b) => Math.max(a, b))];
     return formatLine(cause, `  ${count(keys.length, 'key')}, ${formatAge(newest)} to ${formatAge(oldest)} old`);
   });
   return `${lines.join('\n')}\n`;
 }
 
-/** Says how to see the keys that `list` does not show, and how to resume many. */
-export const formatRest = (total: number, limit: number, options: TargetOptions): string =>
-  `The oldest ${formatNumber(limit)} of ${count(total, 'key')} are shown. All: ${formatVerb('list', options)} --limit ${total}\n` +
-  `All keys of one cause: ${formatVerb('resume', options)} --dry-run --cause unavailable\n`;
+/** Says how to see the keys that `list` does not show, and how to resume many. @param filter the options that selected the keys */
+export const formatRest = (total: number, limit: number, filter: string, options: TargetOptions): string =>
+  `The oldest ${formatNumber(limit)} of ${count(total, 'key')} are shown. All: ${formatVerb('list', options)}${filter} --limit ${total}\n` +
+  (filter === '' ? `All keys of one cause: ${formatVerb('resume', options)} --dry-run --cause unavailable\n` : '');
 
 /** Describes the keys that `list` leaves out: how many attempts are in progress, and when the last lease ends. */
 export function formatInProgress(records: readonly KeyRecord[]): string {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
+import { abortable } from '../src/lib/clock';
 import { CommandError } from './errors';
 import { escapeControls, formatNumber } from './text';
 
@@ -32,7 +33,7 @@ export class Terminal {
   async write(text: string, signal: AbortSignal): Promise<void> {
     this.#endBar();
     const { stdout } = this.streams;
-    if (!stdout.write(text)) await once(stdout, 'drain', { signal });
+    if (!stdout.write(text)) await abortable(signal, () => once(stdout, 'drain'));
     signal.throwIfAborted();
   }
 

@@ -1,6 +1,6 @@
 import { REGION } from '../../functions/src/lib/region';
 import { checkKeyLines, checkPlainKeys } from './api-keys';
-import { checkMinimum, checkNames, checkTraffic } from './deployed-functions';
+import { checkMinimum, checkNames, checkTraffic, createFunctionReader } from './deployed-functions';
 import { getDatabaseId, listEmails, type Deployment } from './deployment';
 import { findFederationProblem } from './federation';
 import { listFirestoreSettings, listRules } from './firestore';
@@ -23,6 +23,7 @@ const SERVICES =
 /** Checks every requirement. Changes nothing. */
 export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Finding[]> {
   const { projectId, parameters, keepRules, rules } = deployment;
+  const readFunctions = createFunctionReader(deployment, ask);
   const requirements = [
     ...listParameters(deployment),
     ...listResources(deployment, ask),
@@ -31,12 +32,12 @@ export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Findi
     ...listRoles(deployment, ask),
     ...listFirestoreSettings(deployment, ask),
     ...(keepRules ? [] : [listRules({ projectId, databaseId: getDatabaseId(deployment), rules }, ask)]),
-    checkNames(deployment, ask),
+    checkNames(readFunctions),
     ...listDeployerPermissions(deployment, ask),
   ];
   const warnings = [
-    checkMinimum(deployment, ask),
-    checkTraffic(deployment, ask),
+    checkMinimum(deployment, readFunctions),
+    checkTraffic(deployment, readFunctions, ask),
     ...listBroadRoles(deployment, ask),
     checkPlainKeys(projectId, ask),
     checkPause(parameters),

@@ -19,7 +19,14 @@ interface RunService {
   traffic?: { type: string; revision?: string; percent?: number }[];
 }
 
-/** Reads what is deployed under the names of our functions. */
+/** Creates a function that returns what is deployed under the names of our functions, and reads it once. */
+export function createFunctionReader(deployment: Deployment, ask: AskGoogle) {
+  let deployed: ReturnType<typeof readDeployed> | undefined;
+  return () => (deployed ??= readDeployed(deployment, ask));
+}
+
+type ReadFunctions = ReturnType<typeof createFunctionReader>;
+
 async function readDeployed({ projectId, manifest }: Deployment, ask: AskGoogle) {
   const path = `v2/projects/${projectId}/locations/${REGION}/functions?pageSize=1000`;
   const found = await listAll<DeployedFunction>(ask, 'cloudfunctions', path, 'functions');
@@ -32,10 +39,10 @@ async function readDeployed({ projectId, manifest }: Deployment, ask: AskGoogle)
 }
 
 /** Finds other systems' functions with names of ours, which a deployment would overwrite. */
-export const checkNames = (deployment: Deployment, ask: AskGoogle): Requirement => [
+export const checkNames = (readFunctions: ReadFunctions): Requirement => [
   'names of the functions',
   async () => {
-    const foreign = (await readDeployed(deployment, ask)).filter(({ isForeign }) => isForeign);
+    const foreign = (await readFunctions()).filter(({ isForeign }) => isForeign);
     const detail = foreign.map(({ id, serviceAccountEmail }) => `${id} runs as ${serviceAccountEmail}`).join(', ');
     const fix = 'deploy to another project, or have the owner rename the function: a deployment overwrites it';
     return foreign.length === 0 ? undefined : [detail, fix];
@@ -43,11 +50,11 @@ export const checkNames = (deployment: Deployment, ask: AskGoogle): Requirement 
 ];
 
 /** Warns of a higher minimum. firebase-tools asks before it raises the bill, and stops without a terminal (promptForMinInstances). */
-export const checkMinimum = (deployment: Deployment, ask: AskGoogle): Requirement => [
+export const checkMinimum = ({ parameters }: Deployment, readFunctions: ReadFunctions): Requirement => [
   'minimum of instances',
   async () => {
-    const wanted = Number(deployment.parameters?.['MIN_INSTANCES'] ?? 0);
-    const operations = (await readDeployed(deployment, ask)).filter(({ isOperation }) => isOperation);
+    const wanted = Number(parameters?.['MIN_INSTANCES'] ?? 0);
+    const operations = (await readFunctions()).filter(({ isOperation }) => isOperation);
     const rises = operations.some(({ minInstanceCount = 0 }) => minInstanceCount < wanted);
     const fix = 'without a terminal deploy the functions once with --force; in the workflow tick "Raise MIN_INSTANCES"';
     return rises ? [`rises to ${wanted}`, fix] : undefined;
@@ -58,12 +65,12 @@ export const checkMinimum = (deployment: Deployment, ask: AskGoogle): Requiremen
  * Warns of traffic that a rollback has bound to a revision: Cloud Run sends none to a new revision, and firebase-tools never
  * changes that. A deployment may be what corrects the fault that was rolled back, so this is not a requirement.
  */
-export const checkTraffic = (deployment: Deployment, ask: AskGoogle): Requirement => [
+export const checkTraffic = ({ projectId }: Deployment, readFunctions: ReadFunctions, ask: AskGoogle): Requirement => [
   'traffic',
   async () => {
     const services: string[] = [];
     const revisions: string[] = [];
-    for (const { service, isForeign } of await readDeployed(deployment, ask)) {
+    for (const { service, isForeign } of await readFunctions()) {
       if (service === undefined || isForeign) continue;
       const { traffic = [] } = (await ask<RunService>('run', `v2/${service}`)) ?? {};
       const bound = traffic.filter(({ type, percent = 0 }) => type.endsWith('_REVISION') && percent > 0);
@@ -72,7 +79,7 @@ export const checkTraffic = (deployment: Deployment, ask: AskGoogle): Requiremen
     }
     if (services.length === 0) return undefined;
     const detail = `${revisions.join(', ')}: the next deployment receives no traffic, and functions:secrets:prune may destroy the API keys that these revisions need`;
-    const toLatest = `gcloud run services update-traffic $service --to-latest --region ${REGION} --project ${deployment.projectId}`;
+    const toLatest = `gcloud run services update-traffic $service --to-latest --region ${REGION} --project ${projectId}`;
     return [detail, `for service in ${services.join(' ')}; do ${toLatest}; done`];
   },
 ];

@@ -35,7 +35,7 @@ export async function list(
     .map(({ record }) => record)
     .filter((record) => status !== undefined || !inProgress.includes(record))
     .sort((a, b) => a.updated_at - b.updated_at);
-  const summaries = (json === true ? selected : selected.slice(0, limit)).map(summarizeKey);
+  const summaries = selected.map(summarizeKey);
 
   const isDefault = status === undefined;
   const note = formatInProgress(inProgress);
@@ -43,8 +43,12 @@ export async function list(
     terminal.print(toJson(summaries));
     terminal.printError(note);
   } else {
-    terminal.print(formatKeys(selected, summaries, isDefault, now));
-    if (selected.length > limit) terminal.print(`\n${formatRest(selected.length, limit, context.targetOptions)}`);
+    terminal.print(formatKeys(summaries, limit, isDefault, now));
+    if (summaries.length > limit) {
+      const status = given === undefined ? '' : ` --status ${given.join(' ')}`;
+      const filter = withoutLists ? ' --without-lists' : otherCurrency ? ' --other-currency' : status;
+      terminal.print(`\n${formatRest(summaries.length, limit, filter, context.targetOptions)}`);
+    }
     if (isDefault) terminal.print(`${summaries.length > 0 ? '\n' : ''}${note}`);
     const first = summaries.find(needsOperator) ?? summaries[0];
     if (first !== undefined)

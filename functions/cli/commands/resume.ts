@@ -58,8 +58,9 @@ export async function resumeKeys(
     await attempt(id, async () => {
       const found = await findKey(id, options, context);
       const { record } = found;
-      const { boq_list_id, response } = record;
-      if (response !== null) report({ boq_list_id, result: 'completed', reason: null, response });
+      const { boq_list_id, status, response } = record;
+      if (status === 'completed' && response !== null)
+        report({ boq_list_id, result: 'completed', reason: null, response });
       else {
         await assertResumable(found, context);
         pending.push(record);

@@ -20,7 +20,7 @@ export interface ShowOptions extends IdOptions {
 export async function show(id: string, options: ShowOptions, context: CommandContext): Promise<number> {
   const { payload: file, prices, json } = options;
   const { terminal, db, workContext } = context;
-  const found = await findKey(id, options, context).catch((error: unknown) => showOrphans(error, context));
+  const found = await findKey(id, options, context).catch((error: unknown) => showOrphans(error, options, context));
   if (found === undefined) return 0;
   const { record, readAt } = found;
   if (prices !== undefined) {
@@ -45,10 +45,11 @@ export async function show(id: string, options: ShowOptions, context: CommandCon
 }
 
 /** Prints the documents that have the id but belong to no key. The audit reports such documents. @throws the error if there are none */
-function showOrphans(error: unknown, { terminal }: CommandContext): undefined {
+function showOrphans(error: unknown, { payload, prices }: ShowOptions, { terminal }: CommandContext): undefined {
   if (!(error instanceof UnknownKeyError) || error.documents.length === 0) throw error;
-  for (const { ref, ...document } of error.documents.map((each) => ({ ref: each.ref, fields: each.data() })))
-    terminal.print(toJson({ path: ref.path, ...document }));
+  // Without a key, no file can be written.
+  if (payload !== undefined || prices !== undefined) throw error;
+  for (const each of error.documents) terminal.print(toJson({ path: each.ref.path, fields: each.data() }));
   terminal.printError(`${error.message}\n`);
 }
 

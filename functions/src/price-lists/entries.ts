@@ -54,9 +54,11 @@ export async function findPendingEntries(products: ProductColumns, attempt: Runn
   const { lists } = attempt.record;
   if (lists === null) return all;
   const entries = toEntries(products);
+  const indexes = new Map<string, number>();
+  for (const [index, id] of products.ids.entries()) indexes.set(id, index);
   const pending = { ...all };
   for (const kind of LIST_KINDS) {
-    const isStored = await findStoredEntries(entries[kind], kind, lists, attempt);
+    const isStored = await findStoredEntries(indexes, entries[kind].prices, kind, lists, attempt);
     pending[kind] = all[kind].filter((index) => isStored[index] === 0);
   }
   return pending;
@@ -64,14 +66,13 @@ export async function findPendingEntries(products: ProductColumns, attempt: Runn
 
 /** @returns for each entry: 1 if it is stored, otherwise 0 */
 async function findStoredEntries(
-  { ids, prices }: EntryColumns,
+  indexes: ReadonlyMap<string, number>,
+  prices: Float64Array,
   kind: ListKind,
   lists: ClaimedLists,
   attempt: RunningAttempt,
 ): Promise<Uint8Array> {
-  const isStored = new Uint8Array(ids.length);
-  const indexes = new Map<string, number>();
-  for (const [index, id] of ids.entries()) indexes.set(id, index);
+  const isStored = new Uint8Array(prices.length);
   let read = 0;
   for await (const [id, price] of streamStoredEntries(attempt.keys.db, kind, lists)) {
     const index = indexes.get(id);

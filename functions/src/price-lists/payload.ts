@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { TextDecoder } from 'node:util';
 import { createGunzip, createGzip } from 'node:zlib';
+import { isDocumentId } from '../lib/document-id';
 import { ApiError } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
 import { JsonSyntaxError } from '../lib/json/body-parser';
@@ -81,7 +82,9 @@ export type StoredPayload =
   | { kind: 'invalid'; reason: string; chunks: number };
 
 export const readStoredPayload = async (db: Database, attempt: Attempt): Promise<StoredPayload> =>
-  parseStoredPayload(await readPayloadChunks(db, attempt), attempt);
+  isDocumentId(attempt.document_id)
+    ? parseStoredPayload(await readPayloadChunks(db, attempt), attempt)
+    : { kind: 'invalid', reason: 'its document_id is not the id of a document', chunks: 0 };
 
 /**
  * Checks the stored chunks of an attempt against its fingerprint. The text is parsed while it is

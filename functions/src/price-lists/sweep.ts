@@ -158,7 +158,7 @@ class Sweeper {
       this.#report(outcome.record, 'resumed', null, outcome.record.updated_at);
     else if (outcome.kind === 'failed' && outcome.retryAfterMs === null) await this.#reportToOperator(keys);
     // After a stop, the reason of the outcome is the earlier failure.
-    else if (cause instanceof StoppedError) this.#defer(key, cause.message);
+    else if (outcome.kind === 'failed' && cause instanceof StoppedError) this.#defer(key, cause.message);
     else if (outcome.kind === 'failed' || outcome.kind === 'unknown') this.#defer(key, outcome.reason);
     else this.#defer(key, toResolutionError(outcome).message);
   }

@@ -172,7 +172,7 @@ test('resume and release name a completed or released key before they ask', asyn
   });
   const nothing = '\nThe key is completed, so there is nothing to release.\n';
   expect(await run('release', KEY, '--reason', 'x')).toMatchObject({ code: 1, err: containing(nothing) });
-  await getKey().update({ status: 'released', response: null });
+  await getKey().update({ status: 'released' });
   expect(await run('resume', KEY)).toMatchObject({ code: 1, err: containing(': The key was released. ') });
   const before = ' was already released. The client may send the request again.\n';
   expect(await run('release', KEY, '--reason', 'x')).toMatchObject({ code: 0, out: containing(before) });
@@ -350,6 +350,7 @@ test('show prints a list to which no key refers, as the audit names it', async (
   const fault = 'No key refers to price_lists/alone, which exists. This is a fault: report it.';
   expect(err).toContain(fault);
   expect(await run('resume', 'alone')).toMatchObject({ code: 1, err: containing(fault) });
+  for (const option of ['--payload', '--prices']) expect((await run('show', 'alone', option, '-')).code).toBe(1);
 });
 
 test('show calls each id what it is, and names the trace and the API key', async () => {
@@ -382,7 +383,7 @@ test('a record that cannot be printed ends neither list nor show', async () => {
   await failAfter(1);
   await submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id: 'other' }));
   const { lists } = (await readRecord()) as Partial<KeyRecord>;
-  await getKey().update({ lists: { ...lists, price_list_id: 'a/b' } });
+  await getKey().update({ lists: { ...lists, price_list_id: 'a/b' }, document_id: 'a/b' });
   const listed = await run('list');
   expect(listed).toMatchObject({ code: 0, out: containing('"other"') });
   expect(await run('show', KEY)).toMatchObject({ code: 0, out: containing('no list document') });

@@ -77,7 +77,7 @@ test('report selects by market, sender, status and time', async () => {
   const nothing = { code: 0, out: '', err: expect.stringContaining('0 requests shown, ') as string };
   expect(await run('report', '--json', '--sender', 'nobody')).toMatchObject(nothing);
   expect(await run('report', '--json', '--to', today)).toMatchObject(nothing);
-  expect(await run('report', '--from', '2026-13-01')).toMatchObject({ code: 2 });
+  expect(await run('report', '--from', '2026-02-30')).toMatchObject({ code: 2 });
 });
 
 test('report is a table, or CSV that no spreadsheet takes for formulas', async () => {
@@ -148,6 +148,9 @@ describe('many keys that failed for one cause', () => {
     expect(out.match(/^ {4}status /gm)).toHaveLength(2);
     expect(out).toContain('The oldest 2 of 3 keys are shown. All: npx price-lists list --limit 3\n');
     expect(JSON.parse((await run('list', '--json', '--limit', '2')).out)).toHaveLength(3);
+    const failed = await run('list', '--limit', '2', '--status', 'requires_review', 'processing');
+    expect(failed.out).toContain(' list --status requires_review processing --limit 3\n');
+    expect(failed.out).not.toContain('--cause');
   });
 
   test('resume --cause resumes them after a question, and in a dry run none', async () => {
