@@ -5,9 +5,6 @@ import { createSampleRecords } from './records';
 
 export { createSampleRecords };
 
-/** The seed of the sample data. Another seed creates other orders and supply orders. */
-export const SAMPLE_SEED = 20_261_101;
-
 /** The path of the price list that the sample call of add price lists posts. */
 export const EXAMPLE_PRICE_LIST = 'docs/examples/price-list.json';
 
@@ -37,7 +34,7 @@ export function readSampleBodies(): Record<string, string | undefined> {
  */
 export async function seedIfEmpty(firestore: Firestore): Promise<number> {
   if ((await firestore.listCollections()).length > 0) return 0;
-  const records = createSampleRecords(SAMPLE_SEED);
+  const records = createSampleRecords();
   const batch = firestore.batch();
   for (const { collection, id, data } of records) batch.set(firestore.collection(collection).doc(id), data);
   await batch.commit();

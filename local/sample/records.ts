@@ -1,11 +1,7 @@
+import type { PlainDocument } from '../../packages/firestore-local/src';
 import { createRandom, type Random } from './random';
 
-/** One document of the sample data. All times are integer Unix milliseconds. */
-export interface SampleRecord {
-  collection: string;
-  id: string;
-  data: Record<string, unknown>;
-}
+const SEED = 20_261_101;
 
 /** The start (inclusive) and the end (exclusive) of the two years of sample orders. */
 const SAMPLE_START = Date.UTC(2024, 10, 1);
@@ -18,10 +14,10 @@ const DAY_MS = 86_400_000;
 /**
  * Creates the records of a supplier of building materials in Africa: its organisation, and two years of orders and supply orders.
  * Some are malformed: a field is missing, empty, blank or of the wrong type, or a code is in lower case. Each of these occurs.
- * Equal seeds give equal records, few enough for one commit.
+ * All times are integer Unix milliseconds. Every call returns the same records, few enough for one commit.
  */
-export function createSampleRecords(seed: number): SampleRecord[] {
-  const random = createRandom(seed);
+export function createSampleRecords(): PlainDocument[] {
+  const random = createRandom(SEED);
   return [
     ...toRecords('teams', { ...teams, ...malformedTeams }),
     ...toRecords('markets', { ...markets, ...malformedMarkets }),
@@ -32,7 +28,7 @@ export function createSampleRecords(seed: number): SampleRecord[] {
 }
 
 const toRecords = (collection: string, byId: Record<string, Record<string, unknown>>) =>
-  Object.entries(byId).map(([id, data]): SampleRecord => ({ collection, id, data }));
+  Object.entries(byId).map(([id, data]): PlainDocument => ({ collection, id, data }));
 
 const teams = {
   'team-east-africa': { name: 'East Africa', country_iso: 'KEN' },

@@ -1,13 +1,12 @@
 import { startFirestore, type EmbeddedFirestore } from '../../packages/firestore-local/src';
-import { createSampleRecords, SAMPLE_SEED } from '../sample';
+import { createSampleRecords } from '../sample';
 import type { FirestoreCommand, FirestoreReport } from './running-firestore';
 
 /** The process of the embedded Firestore. It reports once how it started, and ends when its parent ends for any reason. */
 
 async function start({ sampleProject, ...options }: FirestoreCommand): Promise<FirestoreReport> {
   firestore = await startFirestore(options);
-  const seeded =
-    sampleProject === undefined ? 0 : await firestore.addIfEmpty(sampleProject, createSampleRecords(SAMPLE_SEED));
+  const seeded = sampleProject === undefined ? 0 : await firestore.addIfEmpty(sampleProject, createSampleRecords());
   return { address: firestore.address, seeded };
 }
 

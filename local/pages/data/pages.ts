@@ -226,7 +226,7 @@ function renderPage(path: string, title: string, body: Html): Html {
     section: 'Data',
     body: html`<main id="content">
       <div class="bar">
-        <nav class="trail" aria-label="Path"><a href="${DATA_ROOT}">Data</a>${trail}</nav>
+        <nav aria-label="Path"><a href="${DATA_ROOT}">Data</a>${trail}</nav>
         <form action="${DATA_ROOT}">
           <label>
             Find any id

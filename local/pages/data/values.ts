@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { DocumentReference } from '@google-cloud/firestore';
 import { html, type Content, type Html } from '../html';
 import { getLinkedCollection } from './collections';
 import { toDataUrl, toFindUrl } from './urls';
@@ -32,7 +33,8 @@ export const createFindLink =
 export function formatCell(field: string, value: unknown, findLink: FindLink): Content {
   if (value === undefined) return '–';
   if (isTime(field, value)) return new Date(value).toISOString().replace('T', ' ').replace('Z', ' UTC');
-  if (typeof value !== 'string') return shorten(inspect(value, { breakLength: Infinity }), MAX_CELL_TEXT);
+  if (typeof value !== 'string')
+    return shorten(inspect(withDates(field, value), { breakLength: Infinity }), MAX_CELL_TEXT);
   const url = findLink(field, value);
   const text = shorten(value, MAX_CELL_TEXT);
   return url === undefined ? text : html`<a href="${url}">${text}</a>`;
@@ -46,6 +48,8 @@ function withDates(field: string, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => withDates(field, item));
   if (isMap(value))
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, withDates(name, item)]));
+  // The inspection of a reference would print its client.
+  if (value instanceof DocumentReference) return value.path;
   return isTime(field, value) ? new Date(value) : value;
 }
 

@@ -274,3 +274,12 @@ describe('price lists', () => {
     }
   });
 });
+
+test('a reference is shown as its path', async () => {
+  await db.doc('orders/a').set({ team: db.doc('teams/b') });
+  for (const path of ['/data/orders', '/data/orders/a']) {
+    const { text } = await get(path);
+    expect(text).toContain('teams/b');
+    expect(text.length).toBeLessThan(20_000);
+  }
+});

@@ -47,7 +47,10 @@ const readers: { readonly [K in Rpc]: (request: Message) => Requests[K] } = {
       consistency: readConsistency(request),
     };
   },
-  ListCollectionIds: (request) => ({ parent: toText(request['parent']), pageSize: toNumber(request['pageSize']) }),
+  ListCollectionIds: (request) => {
+    if (request['pageToken']) throw unsupported('A list of collections in several pages');
+    return { parent: toText(request['parent']), pageSize: toNumber(request['pageSize']) };
+  },
   BatchWrite: (request) => ({ database: readDatabase(request), writes: toList(request['writes']).map(readWrite) }),
 };
 

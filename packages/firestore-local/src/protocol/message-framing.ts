@@ -32,7 +32,9 @@ export class MessageMemory {
   update(reader: MessageReader, bytes: number): void {
     this.total += bytes - (this.held.get(reader) ?? 0);
     this.held.delete(reader);
-    if (bytes > 0) this.held.set(reader, bytes);
+    // A release evicts no other reader, so evictions do not nest.
+    if (bytes === 0) return;
+    this.held.set(reader, bytes);
     for (const [oldest] of this.held) {
       if (this.total <= MAX_HELD_BYTES) return;
       oldest.release();
@@ -88,9 +90,8 @@ export class MessageReader {
   private append(chunk: Buffer): Buffer {
     const size = this.size + chunk.length;
     if (size > this.held.length) {
-      const larger = Buffer.allocUnsafeSlow(
-        Math.max(size, Math.min(16 * this.held.length, HEAD_BYTES + MAX_REQUEST_BYTES)),
-      );
+      const end = findEnd(this.held.subarray(0, this.size));
+      const larger = Buffer.allocUnsafeSlow(Math.max(size, Math.min(16 * this.held.length, end)));
       this.held.copy(larger, 0, 0, this.size);
       this.held = larger;
     }

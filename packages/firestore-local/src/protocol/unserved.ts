@@ -4,7 +4,7 @@ import { RpcError, unsupported } from './errors';
 import { toMessage } from './message-readers';
 import type { ResponseStream } from './response-stream';
 
-/** The operations that the server does not support. It refuses each message at once with the reason, so no client waits. */
+/** The operations that the server does not support. It refuses each message at once with the reason. Mobile SDKs open a refused `Write` again. */
 export const UNSERVED: Readonly<Record<string, (message: Buffer, response: ResponseStream) => void>> = {
   Listen: refuseTarget,
   Write: (_, response) => response.fail(unsupported('Writes of web and mobile SDKs')),

@@ -34,5 +34,5 @@ test.each(cases)('$title: the answers are those of Google’s emulator', async (
 test.each(deviations)('$title: the answer is not that of Google’s emulator', async ({ title, calls, code }) => {
   const [ours, google] = [await run(calls), recorded.get(title)];
   expect(ours.at(-1)?.code).toBe(code);
-  expect(google?.at(-1)?.code).not.toBe(code);
+  expect(google?.at(-1)?.code ?? code).not.toBe(code);
 });
