@@ -130,10 +130,10 @@ function formatFields(key: KeySummary, now: number, fields: Readonly<Record<stri
 const formatLine = (label: string, text: string): string => `    ${styleText('dim', label.padEnd(LABEL_WIDTH))}${text}`;
 
 function formatStatus({ status, since, lease_expires_at }: KeySummary, now: number): string[] {
-  const isLapsed = now >= lease_expires_at;
-  const lease = formatLine('lease', `${isLapsed ? 'expired at' : 'until'} ${formatTime(lease_expires_at)}`);
+  const isExpired = now >= lease_expires_at;
+  const lease = formatLine('lease', `${isExpired ? 'expired at' : 'until'} ${formatTime(lease_expires_at)}`);
   const colors = {
-    processing: isLapsed ? 'red' : 'yellow',
+    processing: isExpired ? 'red' : 'yellow',
     requires_review: 'red',
     completed: 'green',
     released: 'yellow',

@@ -27,15 +27,15 @@ import { CALL_TIMEOUTS_MS } from '../src/lib/time-limits';
 export const readKeyRecord = (db: Database, boqListId: string): Promise<KeySnapshot> =>
   readKey(db, keyDocument(db, boqListId));
 
-/** Selects completions that the business cannot use, by a field and its value. */
-export type UnusableOutcome = { field: 'lists'; value: null } | { field: 'lists.currency_differs'; value: true };
+/** Selects completions without lists, or with another currency than the market's. */
+export type CompletionFilter = { field: 'lists'; value: null } | { field: 'lists.currency_differs'; value: true };
 
 /** Reads a page of the keys with one of these statuses, in order of id. @param after last key of the previous page */
 export async function readKeysByStatus(
   db: Database,
   statuses: readonly KeyRecord['status'][],
   after?: FoundKey,
-  outcome?: UnusableOutcome,
+  outcome?: CompletionFilter,
 ): Promise<FoundKey[]> {
   const keys = keyRecords(db).where('status', 'in', statuses);
   const selected = outcome === undefined ? keys : keys.where(outcome.field, '==', outcome.value);

@@ -4,7 +4,7 @@ import { checkMinimum, checkNames, checkTraffic, createFunctionReader } from './
 import { getDatabaseId, listEmails, type Deployment } from './deployment';
 import { findFederationProblem } from './federation';
 import { listFirestoreSettings, listRules } from './firestore';
-import { UnreachableError, type AskGoogle } from './google-api';
+import { GoogleRequestError, type AskGoogle } from './google-api';
 import { checkPause, listParameters } from './parameters';
 import type { Requirement } from './requirement';
 import { listBroadRoles, listDeployerPermissions, listRoles } from './roles';
@@ -55,7 +55,7 @@ async function check([subject, findProblem]: Requirement, kind: 'missing' | 'war
     const [detail, fix] = problem;
     return { subject, kind, detail, fix };
   } catch (error) {
-    if (error instanceof UnreachableError) return { subject, kind: 'unknown', detail: error.message };
+    if (error instanceof GoogleRequestError) return { subject, kind: 'unknown', detail: error.message };
     throw error;
   }
 }

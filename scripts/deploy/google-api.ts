@@ -6,7 +6,7 @@ import { GoogleAuth } from 'google-auth-library';
  *
  * @param api name of the API, such as `firestore`
  * @returns undefined when the resource does not exist
- * @throws UnreachableError without credentials or a connection, and for any status of an error but 404
+ * @throws GoogleRequestError without credentials or a connection, and for any status of an error but 404
  */
 export type AskGoogle = <T>(api: string, path: string, body?: object) => Promise<T | undefined>;
 
@@ -15,7 +15,7 @@ export interface Policy {
   bindings?: { role: string; members: string[] }[];
 }
 
-export class UnreachableError extends Error {}
+export class GoogleRequestError extends Error {}
 
 /** Returns `CLOUDSDK_AUTH_ACCESS_TOKEN`, or a token of the application default credentials, or undefined. */
 export async function readAccessToken(env: NodeJS.ProcessEnv): Promise<string | undefined> {
@@ -25,12 +25,12 @@ export async function readAccessToken(env: NodeJS.ProcessEnv): Promise<string | 
 }
 
 /**
- * @param token without one, every request is an UnreachableError
+ * @param token without one, every request is a GoogleRequestError
  * @param endpoint replaces `https://<host>` by `<endpoint>/<host>`, for tests
  */
 export function createGoogleClient(projectId: string, token: string | undefined, endpoint = 'https:/'): AskGoogle {
   return async <T>(api: string, path: string, body?: object): Promise<T | undefined> => {
-    if (token === undefined) throw new UnreachableError('no credentials');
+    if (token === undefined) throw new GoogleRequestError('no credentials');
     const host = `${api}.googleapis.com`;
     const headers = { Authorization: `Bearer ${token}`, 'x-goog-user-project': projectId };
     const request = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
@@ -39,11 +39,11 @@ export function createGoogleClient(projectId: string, token: string | undefined,
       .then(async (response) => ({ response, text: await response.text() }))
       .catch((error: unknown) => {
         const { message, cause } = error as Error;
-        throw new UnreachableError(`${host}: ${cause instanceof Error ? cause.message : message}`);
+        throw new GoogleRequestError(`${host}: ${cause instanceof Error ? cause.message : message}`);
       });
     if (response.status === 404) return undefined;
     if (response.ok) return JSON.parse(text) as T;
     const [, message = text.slice(0, 200)] = /"message": ?"([^"]+)/.exec(text) ?? [];
-    throw new UnreachableError(`${host} returned ${response.status}: ${message}`);
+    throw new GoogleRequestError(`${host} returned ${response.status}: ${message}`);
   };
 }

@@ -1,6 +1,6 @@
 import { REGION } from '../../functions/src/lib/region';
 import { listEmails, type Deployment } from './deployment';
-import { UnreachableError, type AskGoogle, type Policy } from './google-api';
+import { GoogleRequestError, type AskGoogle, type Policy } from './google-api';
 import type { Problem, Requirement } from './requirement';
 
 /** The roles of the functions' accounts, of the account that builds them, and of the deployer. */
@@ -154,7 +154,7 @@ async function readPolicies(projectId: string, ask: AskGoogle) {
     if (type === 'project') return [];
     const policy = await ask<Policy>('cloudresourcemanager', `v3/${type}s/${id}:getIamPolicy`, {}).catch(
       (error: unknown) => {
-        if (error instanceof UnreachableError) return undefined;
+        if (error instanceof GoogleRequestError) return undefined;
         throw error;
       },
     );

@@ -1,5 +1,5 @@
 import { retry } from '../../src/lib/firestore/retry';
-import { readKeysByStatus, readPages, UNRESOLVED_STATUSES, type UnusableOutcome } from '../../records/stored-records';
+import { readKeysByStatus, readPages, UNRESOLVED_STATUSES, type CompletionFilter } from '../../records/stored-records';
 import { KEYS_PER_PAGE, type FoundKey } from '../../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { describeUnreadable } from '../errors';
@@ -18,8 +18,8 @@ export interface ListOptions {
   json?: true;
 }
 
-const WITHOUT_LISTS: UnusableOutcome = { field: 'lists', value: null };
-const OTHER_CURRENCY: UnusableOutcome = { field: 'lists.currency_differs', value: true };
+const WITHOUT_LISTS: CompletionFilter = { field: 'lists', value: null };
+const OTHER_CURRENCY: CompletionFilter = { field: 'lists.currency_differs', value: true };
 
 export async function list(
   { status: given, withoutLists, otherCurrency, limit, json }: ListOptions,
@@ -64,7 +64,7 @@ type ReadableKey = Extract<FoundKey, { kind: 'readable' }>;
 export async function readKeys(
   statuses: readonly KeyRecord['status'][],
   context: CommandContext,
-  outcome?: UnusableOutcome,
+  outcome?: CompletionFilter,
 ): Promise<{ keys: ReadableKey[]; unreadable: string[] }> {
   const { db, workContext } = context;
   const keys: FoundKey[] = [];

@@ -70,13 +70,13 @@ function logOutcome(outcome: AttemptOutcome, attempt: KeyRecord, log: PriceListL
   else log.superseded(attempt, outcome.kind);
 }
 
-type Claimant = Omit<AttemptDraft, 'lists' | 'payload_chunks'>;
+type NewAttempt = Omit<AttemptDraft, 'lists' | 'payload_chunks'>;
 
 /** Claims the key of a payload if it is available. @returns `owned` with the attempt, or the state of the key */
 async function claim(payload: Payload, request: CreationRequest, keys: KeyStore): Promise<AppliedOutcome> {
   const { info, products } = payload.submission;
   // Created once, so a repeated try recognizes its own claim.
-  const claimant: Claimant = {
+  const newAttempt: NewAttempt = {
     owner: keys.context.newToken(),
     fingerprint: payload.fingerprint,
     products_count: products.ids.length,
@@ -86,11 +86,11 @@ async function claim(payload: Payload, request: CreationRequest, keys: KeyStore)
     key_id: request.apiKeyId,
   };
   try {
-    return await retry(() => tryClaim(payload, claimant, request, keys), keys.context, 'claim');
+    return await retry(() => tryClaim(payload, newAttempt, request, keys), keys.context, 'claim');
   } catch (cause) {
     // The claim may have taken effect, and its attempt would then block the key. So the record is
     // read before the error is thrown.
-    const outcome = await keys.applyWithinReserve({ kind: 'expire', caller: claimant });
+    const outcome = await keys.applyWithinReserve({ kind: 'expire', caller: newAttempt });
     if (outcome.kind === 'available') throw cause;
     return outcome;
   }
@@ -99,7 +99,7 @@ async function claim(payload: Payload, request: CreationRequest, keys: KeyStore)
 /** Tries once to claim the key. One commit stores the key record, the request record, its first chunks and both list documents. */
 async function tryClaim(
   payload: Payload,
-  claimant: Claimant,
+  newAttempt: NewAttempt,
   { requestId }: CreationRequest,
   keys: KeyStore,
 ): Promise<AppliedOutcome> {
@@ -108,11 +108,11 @@ async function tryClaim(
   const startedAt = keys.context.clock.elapsedMs();
   const { key, market } = await readKeyAndMarket(db, reference, info.market_id);
   // Most requests for a key that is not available are replays, which need no compressed payload.
-  const found = await keys.applyTo(key, startedAt, { kind: 'expire', caller: claimant });
+  const found = await keys.applyTo(key, startedAt, { kind: 'expire', caller: newAttempt });
   if (found.kind !== 'available') return found;
   const chunks = await payload.getChunks();
   const lists = market && createClaimedLists(market, info, keys);
-  const attempt: AttemptDraft = { ...claimant, payload_chunks: chunks.length, lists };
+  const attempt: AttemptDraft = { ...newAttempt, payload_chunks: chunks.length, lists };
   const isStored = chunks.length <= MAX_CLAIM_CHUNKS;
   return keys.applyTo(key, startedAt, { kind: 'claim', attempt, info, isStored }, (writes, record) => {
     setRequestRecord(db, writes, record, info, requestId);

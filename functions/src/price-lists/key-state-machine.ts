@@ -136,7 +136,7 @@ function getNextRecord(record: KeyRecord | undefined, event: KeyEvent, now: numb
       return isOwnedBy(record, event.attempt) ? complete(record, event.info, now) : record;
     case 'fail': {
       if (!isOwnedBy(record, event.attempt)) return record;
-      if (event.cause === 'stopped' && isResume(record)) return handBack(record, now);
+      if (event.cause === 'stopped' && isResume(record)) return undoResume(record, now);
       return update(record, { status: 'requires_review', failure: event.reason, failure_cause: event.cause }, now);
     }
     case 'expire':
@@ -245,7 +245,7 @@ function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind:
 const isResume = ({ actions }: KeyRecord): boolean => actions.at(-1)?.action === 'resume';
 
 /** Returns the key to the state before the resume, because a resume that was stopped does not count as a try. */
-function handBack(record: KeyRecord, now: number): KeyRecord {
+function undoResume(record: KeyRecord, now: number): KeyRecord {
   const actions = record.actions.slice(0, -1);
   const automatic_resumes = actions.length - 1 - actions.findLastIndex(({ by }) => by !== SWEEP);
   return update(record, { status: 'requires_review', actions, automatic_resumes }, now);

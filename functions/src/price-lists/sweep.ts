@@ -36,8 +36,8 @@ export interface SweepReporter {
   onUnreadable: (path: string) => void;
 }
 
-/** The longest that a key can be due before a query can find it: its due time counts from a read, and its commit lands later. */
-const FOUND_DUE_WITHIN_MS = 60_000;
+/** An event can make a key due at the time of its read. A query finds the key only after the event's commit, which lands within this time. */
+const MAX_COMMIT_DELAY_MS = 60_000;
 
 /**
  * Resumes each attempt that is due (`getSweepDueAt`), until none is left. Every change of a
@@ -114,7 +114,7 @@ class Sweeper {
       const { keys, isLast, readAt } = await retry(() => readDueKeys(this.db, this.#from), this.context, 'outage');
       this.#readAt = readAt ?? this.#readAt;
       // After the last page, only keys that become due from now on are left to find.
-      const since = this.#readAt === undefined ? undefined : this.#readAt - FOUND_DUE_WITHIN_MS;
+      const since = this.#readAt === undefined ? undefined : this.#readAt - MAX_COMMIT_DELAY_MS;
       this.#from = isLast ? since : keys.at(-1);
       const found = keys.filter((key) => !this.#found.has(toDueId(key)) && !this.#pending.has(key.reference.path));
       for (const key of found) {

@@ -45,8 +45,8 @@ const pick = ({ status, failure, failure_cause, automatic_resumes, actions }: Do
   actions: actions as unknown,
 });
 
-/** The fields of a key whose resume was stopped. */
-const GIVEN_BACK = { status: 'requires_review', failure_cause: 'stopped' };
+/** Fields of a key whose resume was stopped, which are those from before the resume. */
+const STATE_AFTER_STOP = { status: 'requires_review', failure_cause: 'stopped' };
 
 /** Delays the commits of a key's entries. @param until the end of the delay; undefined for an endless one */
 async function delayEntries(key: string, until?: Promise<unknown>) {
@@ -105,7 +105,7 @@ test('if its output is closed, a sweep fails its attempts at once, as with Ctrl-
   expect([code, err]).toEqual([1, expect.not.stringContaining('EPIPE')]);
   service.firestore.faults.clear();
   expect(await readRecord('a')).toMatchObject({ status: 'completed' });
-  expect(await readRecord('b')).toMatchObject({ ...GIVEN_BACK, automatic_resumes: 0 });
+  expect(await readRecord('b')).toMatchObject({ ...STATE_AFTER_STOP, automatic_resumes: 0 });
 });
 
 describe('an output that could not be written makes the exit code 1', () => {

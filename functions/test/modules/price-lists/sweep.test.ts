@@ -301,8 +301,8 @@ describe('a sweep', () => {
     const action = { kind: 'call', run: () => stop.abort(new StoppedError('stopped')) } as const;
     database.firestore.faults.inject({ rpc: 'Commit', match: isKeyEvent, when: 'after', action });
     await runSweep({}, { signal: stop.signal });
-    const givenBack = { status: 'requires_review', failure_cause: 'stopped', automatic_resumes: 0, actions: [] };
-    expect(await readKey('a')).toMatchObject(givenBack);
+    const beforeResume = { status: 'requires_review', failure_cause: 'stopped', automatic_resumes: 0, actions: [] };
+    expect(await readKey('a')).toMatchObject(beforeResume);
   });
 
   test('that is stopped while it reads the keys returns what it did', async () => {
