@@ -35,8 +35,8 @@ export interface HeldKey {
  * Applies events to the record of one key. Each event reads the record and commits its changes on
  * the precondition that the record is unchanged (docs/decisions/0008-conditional-commits.md).
  *
- * `apply` and `applyTo` are one try and may be repeated. The caller creates the ids and the owner token of an
- * attempt, so a repeated try recognizes the writes of an earlier one by the token.
+ * `apply` and `applyTo` each make one try, which the caller can repeat. The caller creates the ids and the owner
+ * token of an attempt, so a repeated try recognizes the writes of an earlier one by the token.
  */
 export class KeyStore {
   constructor(

@@ -31,7 +31,7 @@ const LISTS = {
 /**
  * Checks every record of add price lists, given all submissions that were ever sent.
  *
- * @param strays ids of key records that another program stored
+ * @param strays ids of key records to skip, because the service did not store them
  * @returns the records of the keys, by key
  * @throws AssertionError that names the violated rule
  */

@@ -24,7 +24,10 @@ export function getLinkedCollection(field: string): string | undefined {
   return field.endsWith('_id') ? field.replace(/_id$/, 's') : undefined;
 }
 
-/** Whether an index serves an order, within a filter if there is one: a declared index, or the automatic one of a field that is not exempted. */
+/**
+ * Returns whether an index serves a sort. With a filter, firestore.indexes.json must declare an index of exactly
+ * the two fields. Without one, the automatic index of the field must not be exempted.
+ */
 export function isServed(
   collectionGroup: string,
   filter: string | undefined,

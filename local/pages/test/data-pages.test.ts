@@ -58,7 +58,7 @@ async function write(collection: string, count: number, data: (i: number) => obj
   }
 }
 
-test('the overview lists every collection with its number of documents, and says when there is none', async () => {
+test('the overview lists every collection with its number of documents, or says that the database is empty', async () => {
   expect((await get('/data')).text).toContain('The database is empty.');
   await write('custom', 1, () => ({}));
   await write('teams', 3, () => ({ name: 'A team' }));

@@ -7,7 +7,7 @@ export interface RequestLogEntry {
   operation: string;
   request_id: string;
   method: string;
-  /** Status of the response, or 499 if the client had left. */
+  /** Status of the error if there is one; otherwise 499 if the client had left, or the status of the response. */
   status: number;
   client_gone: true | undefined;
   /** From the start of the handler until the response was sent or the client had left. */

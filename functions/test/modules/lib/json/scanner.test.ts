@@ -69,12 +69,13 @@ test.each([
   [String.raw`"\u12g4"`, 5],
   ['NaN', 0],
   ['{"a":1}}', 7],
-  // No token may begin at the index.
+  // The text at the index is no token that can come here, so the problem is its first character and not a later one.
   ['{"a" "b\\x"}', 5],
   ['[1 "b', 3],
   ['{tru}', 1],
   ['[0 -]', 3],
   ['1 tru', 2],
+  // A byte order mark is not whitespace in JSON.
   ['\ufeff1', 0],
   ['{\ufeff"a":1}', 1],
   ['[[\ufeff1]]', 2],
