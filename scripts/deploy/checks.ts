@@ -1,13 +1,12 @@
 import { REGION } from '../../functions/src/lib/region';
 import { checkKeyLines, checkPlainKeys } from './api-keys';
-import { checkMinimum, checkNames, checkTraffic, createFunctionReader } from './deployed-functions';
+import { checkNames, checkTraffic, createFunctionReader } from './deployed-functions';
 import { getDatabaseId, listEmails, type Deployment } from './deployment';
-import { findFederationProblem } from './federation';
 import { listFirestoreSettings, listRules } from './firestore';
 import { GoogleRequestError, type AskGoogle } from './google-api';
-import { checkPause, listParameters } from './parameters';
+import { listParameters } from './parameters';
 import type { Requirement } from './requirement';
-import { listBroadRoles, listDeployerPermissions, listRoles } from './roles';
+import { listDeployerPermissions, listRoles } from './roles';
 
 /** One line of the result. `fix` is the command that solves the problem. A warning stops no deployment. */
 export type Finding =
@@ -22,7 +21,7 @@ const SERVICES =
 
 /** Checks every requirement. Changes nothing. */
 export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Finding[]> {
-  const { projectId, parameters, keepRules, rules } = deployment;
+  const { projectId, keepRules, rules } = deployment;
   const readFunctions = createFunctionReader(deployment, ask);
   const requirements = [
     ...listParameters(deployment),
@@ -35,13 +34,7 @@ export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Findi
     checkNames(readFunctions),
     ...listDeployerPermissions(deployment, ask),
   ];
-  const warnings = [
-    checkMinimum(deployment, readFunctions),
-    checkTraffic(deployment, readFunctions, ask),
-    ...listBroadRoles(deployment, ask),
-    checkPlainKeys(projectId, ask),
-    checkPause(parameters),
-  ];
+  const warnings = [checkTraffic(deployment, readFunctions, ask), checkPlainKeys(projectId, ask)];
   return Promise.all([
     ...requirements.map((each) => check(each, 'missing')),
     ...warnings.map((each) => check(each, 'warning')),
@@ -189,6 +182,5 @@ function listSettings({ projectId, manifest }: Deployment, ask: AskGoogle): Requ
         return isAllowed ? undefined : [`constraints/${managed} forbids allUsers`, fix];
       },
     ],
-    ['identity of GitHub', () => findFederationProblem(projectId, ask)],
   ];
 }
