@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { http, type HttpFunction } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
@@ -50,17 +50,15 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
   const routes = entries.map(([name, handler]) => [paths.get(name), wrapWithFramework(name, handler)] as const);
 
   const server = createServer((request, response) => {
-    takeCompleteAddress(request);
     if (refuseForeignHost(request, response)) return;
-    const { path, query } = parseTarget(request.url ?? '');
+    const [path = '', ...query] = (request.url ?? '').split('?');
     const [name, listener] = routes.find(([name]) => path === name || path.startsWith(`${name}/`)) ?? [];
     if (name !== undefined && listener !== undefined) {
       // A deployed function receives only the part that follows its address.
-      request.url = (path.slice(name.length) || '/') + query;
+      request.url = [path.slice(name.length) || '/', ...query].join('?');
       listener(request, response);
       return;
     }
-    request.url = path + query;
     (getExtraRoute?.(path) ?? sendNotFound)(request, response);
   });
   // The Functions Framework sets the same timeout on its own server.
@@ -76,31 +74,6 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
     return closeServer(server, graceMs);
   };
   return { origin, addresses, close };
-}
-
-/** Takes the host and the path from a target that is a complete address (RFC 9112, section 3.2.2). */
-function takeCompleteAddress(request: IncomingMessage): void {
-  const { url = '' } = request;
-  if (!/^https?:/i.test(url) || !URL.canParse(url)) return;
-  const { host, pathname, search } = new URL(url);
-  request.headers.host = host;
-  request.url = pathname + search;
-}
-
-/** Normalises the path of a request target by RFC 3986, section 6.2.2. */
-function parseTarget(target: string): { path: string; query: string } {
-  const [path = '', ...query] = target.split('?');
-  const url = `http://localhost${path}`;
-  return {
-    path: URL.canParse(url) ? new URL(url).pathname.replaceAll(/%[0-9a-f]{2}/gi, decodeUnreserved) : path,
-    query: ['', ...query].join('?'),
-  };
-}
-
-/** Decodes a percent-encoded octet if it is an unreserved character. */
-function decodeUnreserved(encoded: string): string {
-  const character = String.fromCharCode(parseInt(encoded.slice(1), 16));
-  return /[\w.~-]/.test(character) ? character : encoded.toUpperCase();
 }
 
 /** @returns the origin at which the server listens */

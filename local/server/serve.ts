@@ -4,8 +4,7 @@ import { createDataRoutes } from '../pages/data';
 import { createPageRoutes } from '../pages';
 import { seedIfEmpty } from '../sample';
 import { startFunctionsServer, type DeployableFunction } from './functions-server';
-import { PROJECT, type LocalConfig } from './local-config';
-import { toPortError } from './port';
+import { PROJECT, StartupError, type LocalConfig } from './local-config';
 import type { RunningFirestore } from './running-firestore';
 import { formatCalls, formatFacts } from './startup-message';
 
@@ -46,7 +45,9 @@ export async function serve(
     project: PROJECT,
     getExtraRoute: (path) => getDataRoute(path) ?? getPageRoute(path),
   }).catch((error: unknown) => {
-    throw toPortError(error, config.functionsPort, 'FUNCTIONS_PORT');
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    const advice = 'Stop what listens there, or choose another with FUNCTIONS_PORT.';
+    throw new StartupError(`Port ${config.functionsPort} is taken. ${advice}`);
   });
   const facts = formatFacts({ config, functions, firestoreAddress: firestore.address, seeded });
   return {

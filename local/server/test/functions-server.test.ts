@@ -71,24 +71,16 @@ describe('a request target', () => {
 
   const ADDRESS = '/demo/us-central1/echo';
 
-  test.each(['', '/', '//', '/more', '/more/?a=b%2Fc&d', '/favicon.ico', '?a=%zz', '/%zz', '/a%20b', '/a/../b'])(
+  test.each(['', '/', '//', '/more', '/more/?a=b%2Fc&d', '/favicon.ico', '?a=%zz', '/%zz', '/a%20b'])(
     'with "%s" after the address gets what a deployed function responds to it',
     async (rest) => {
       const { origin } = await host();
       const deployed = getTestServer('echo').listen(0, '127.0.0.1');
       await once(deployed, 'listening');
       const target = rest.startsWith('/') ? rest : `/${rest}`;
-      const expected = await send(String((deployed.address() as AddressInfo).port), target.replace('/a/..', ''));
+      const expected = await send(String((deployed.address() as AddressInfo).port), target);
       expect(await send(new URL(origin).port, ADDRESS + rest)).toBe(expected);
       deployed.close();
-    },
-  );
-
-  test.each(['/demo/us-central1/%65cho?a', '/demo/./x/../us-central1/echo?a'])(
-    '%s is the address of the function',
-    async (target) => {
-      const { origin } = await host();
-      expect(await send(new URL(origin).port, target)).toBe('200 {"url":"/?a"}');
     },
   );
 

@@ -14,7 +14,9 @@ import { getErrorMessage } from '../errors';
  */
 export function createDefaultCredentials(): ChannelCredentials {
   if (isEmulated()) {
-    throw new ConfigError('No FIRESTORE_EMULATOR_HOST: start the Firestore emulator too, or use npm run emulators');
+    throw new ConfigError(
+      'No FIRESTORE_EMULATOR_HOST: start the Firestore emulator too, or name another Firestore in it',
+    );
   }
   const account = applicationDefault();
   const token = credentials.createFromGoogleCredential({
