@@ -46,7 +46,7 @@ export const supplyOrdersInvoicesResponseSchema = z
 const fieldErrorSchema = z
   .object({
     path: z.string().describe('Path of the invalid field, such as `products.<product_id>.price_list_price`.'),
-    message: z.string().describe('What was expected, and what kind of value was received. Never the value itself.'),
+    message: z.string().describe('What is wrong. Never contains the value.'),
   })
   .meta({ id: 'FieldError' });
 

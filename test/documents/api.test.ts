@@ -107,7 +107,7 @@ test('the table of limits has the values of the code', () => {
   expect(Object.fromEntries(readRows(readSection('Limits\n')))).toMatchObject({
     'Request body, as sent and inflated': `${mib(READ_BODY_LIMITS.maxBytes)}; add price lists ${mib(maxBytes)}`,
     'Body of add price lists, outside `products`': mib(OUTSIDE_PRODUCTS_LIMIT.bytes),
-    'One product, its identifier or its value': `${PRODUCT_LIMIT.bytes / 1024} KiB`,
+    'Each identifier and each value in `products`': `${PRODUCT_LIMIT.bytes / 1024} KiB`,
     'Time to send the body': `${seconds(READ_BODY_LIMITS.timeoutMs)}; add price lists ${seconds(timeoutMs)}`,
     'Time to process a request, body included': `${seconds(getTimeLimitMs(rangeOptions, false))}; add price lists ${seconds(getTimeLimitMs(writeOptions, true))}`,
     'Text field': `${MAX_TEXT_BYTES} bytes of UTF-8`,

@@ -206,7 +206,7 @@ export interface components {
         FieldError: {
             /** @description Path of the invalid field, such as `products.<product_id>.price_list_price`. */
             path: string;
-            /** @description What was expected, and what kind of value was received. Never the value itself. */
+            /** @description What is wrong. Never contains the value. */
             message: string;
         };
         Invoice: {
@@ -437,7 +437,7 @@ export interface components {
                 };
             };
         };
-        /** @description Any method other than the one in `Allow`, including `HEAD`. */
+        /** @description The request's method is not the operation's, which `Allow` names. `HEAD` gets 405, too. */
         MethodNotAllowed: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -793,7 +793,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Any method other than the one in `Allow`, including `HEAD`. */
+            /** @description The request's method is not the operation's, which `Allow` names. `HEAD` gets 405, too. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
