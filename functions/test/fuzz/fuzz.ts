@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createRandom } from '../../../local/sample/random';
+import { createRandom, spreadSeed } from '../../../local/sample/random';
 import { checkResponses } from './responses';
 import { hostileRequest, type HostileRequest } from './requests';
 
@@ -31,7 +31,7 @@ export async function fuzz(
   const worker = async () => {
     while (next < count) {
       const own = seed + next++;
-      const request = hostileRequest(createRandom(scattered(own)));
+      const request = hostileRequest(createRandom(spreadSeed(own)));
       const startedAt = performance.now();
       const { bytes, hung } = await exchangeBytes(port(request), request);
       report.maxMs = Math.max(report.maxMs, performance.now() - startedAt);
@@ -53,9 +53,6 @@ export async function fuzz(
   await Promise.all(Array.from({ length: CONNECTIONS }, worker));
   return report;
 }
-
-/** Spreads neighbouring seeds, because close seeds give close first numbers. */
-const scattered = (seed: number): number => 1 + Number((BigInt(seed) * 2_654_435_761n) % 2_147_483_646n);
 
 /** Sends the pieces of a request and collects what it receives until the connection ends. */
 async function exchangeBytes(

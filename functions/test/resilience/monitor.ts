@@ -16,19 +16,10 @@ export type KeyState = KeyRecord | undefined;
 /** A key record after a commit. */
 export interface KeyMoment {
   state: KeyState;
-  /** The token of the attempt that committed, or undefined if it is not known. */
+  /** The process that committed, or undefined if it is not known. */
   by: string | undefined;
   /** When the sweep must check the record, or undefined for never. */
   sweepDueAt: unknown;
-}
-
-export interface KeyMonitorOptions {
-  /** Called when a commit makes a forbidden change. */
-  onViolation: (error: unknown) => void;
-  /** Called when an owner renewed its lease. */
-  onRenewal?: () => void;
-  /** Returns the token of the attempt that commits. */
-  getActor?: () => string | undefined;
 }
 
 type Fields = Record<string, unknown>;
@@ -55,13 +46,16 @@ export class KeyMonitor {
 
   constructor(
     firestore: Pick<EmbeddedFirestore, 'observeCommits'>,
-    private readonly options: KeyMonitorOptions,
+    /** Called when a commit makes a forbidden change. */
+    onViolation: (error: unknown) => void,
+    /** Returns the name of the process that commits. */
+    private readonly getActor: () => string | undefined = () => undefined,
   ) {
     this.stop = firestore.observeCommits((changes) => {
       try {
         this.#checkCommit(changes.flatMap(toChange));
       } catch (error) {
-        options.onViolation(error);
+        onViolation(error);
       }
     });
   }
@@ -115,13 +109,10 @@ export class KeyMonitor {
     if (change.before === undefined && parseKeyRecord(change.after) === undefined) return;
     const before = change.before && requireKeyRecord(change.before);
     const record = requireKeyRecord(change.after);
-    const by = this.options.getActor?.();
-    this.#momentsOf(record.boq_list_id).push({ state: record, by, sweepDueAt: change.after['sweep_due_at'] });
+    const sweepDueAt = change.after['sweep_due_at'];
+    this.#momentsOf(record.boq_list_id).push({ state: record, by: this.getActor(), sweepDueAt });
     const isReleased = before?.lists === null && record.status === 'released';
     assert(before?.status !== 'completed' || isReleased, `completed is final, not ${record.status}`);
-    if (before?.status === 'processing' && record.status === 'processing' && before.owner === record.owner) {
-      this.options.onRenewal?.();
-    }
   }
 
   /** Checks the audit's rules for a key record and the statuses of its lists. */
@@ -150,7 +141,7 @@ export class KeyMonitor {
 /** Checks every commit from now on. @returns a function that ends the checks and throws the first violation */
 export function monitorKeys(firestore: Pick<EmbeddedFirestore, 'observeCommits'>): () => void {
   const violations: unknown[] = [];
-  const monitor = new KeyMonitor(firestore, { onViolation: (error) => violations.push(error) });
+  const monitor = new KeyMonitor(firestore, (error) => violations.push(error));
   return () => {
     monitor.stop();
     if (violations.length > 0) throw violations[0] as Error;

@@ -6,7 +6,7 @@ import type { PriceListSubmission } from '../../src/price-lists/submission-parse
 import type { CreationResult } from '../../src/price-lists/creation-result';
 import { computeFingerprint } from '../../src/price-lists/payload';
 import type { KeyMoment, KeyMonitor, KeyState } from '../resilience/monitor';
-import { ProcessCrashed, type Process } from './world';
+import { isOwner, ProcessCrashed, type Process } from './world';
 
 /** The model decides which response a client may get, given every state of the key record while the client waited. */
 
@@ -76,7 +76,7 @@ export class ResponseModel {
         // A request reads the record before it gives up its claim. This read fails only after the
         // same number of further faults.
         const wasRead = process.faultCount <= 2 * MAX_TOLERATED_FAULTS && process.lostMs < 30 * SECOND;
-        const claimed = states.some((state) => state?.owner === process.name);
+        const claimed = states.some((state) => isOwner(process, state));
         assert(!claimed || !wasRead || process.permanent || process.stopped, 'no request is rejected by its own claim');
       }
     }
@@ -95,7 +95,7 @@ export class ResponseModel {
     this.#responses.set(attempt, response);
     if (replayed) return;
     assert(!this.#created.has(attempt), 'one request gets the first response of an attempt, the others get replays');
-    assert(record.owner === process.name, 'only the attempt that created the lists gets the first response');
+    assert(isOwner(process, record), 'only the attempt that created the lists gets the first response');
     this.#created.add(attempt);
     await this.checkStored();
   }
@@ -103,7 +103,7 @@ export class ResponseModel {
   #assertRejected({ submission, process }: ObservedResponse, error: ApiError, moments: readonly KeyMoment[]): void {
     const states = moments.map(({ state }) => state);
     const fingerprint = computeFingerprint(submission);
-    const isOwn = (state: KeyState) => state?.owner === process.name;
+    const isOwn = (state: KeyState) => isOwner(process, state);
     const own = states.find(isOwn);
     const isOwnAttempt = (state: KeyState) => own !== undefined && state?.document_id === own.document_id;
     const claimedAt = states.findIndex(isOwn);

@@ -22,21 +22,22 @@ import { createKeyRecord } from '../support/key-records';
 import { NO_LOG } from '../support/price-lists';
 import { parseSubmission } from '../support/submissions';
 import { getResultName, isUndisturbed, ResponseModel, toClientResult, type ClientResult } from './model';
-import { SeededRandom } from './random';
-import { NO_FAULTS, ProcessCrashed, Simulator, type BrokenParts, type FaultRates, type Process } from './world';
+import { createRandom, spreadSeed, type Random } from '../../../local/sample/random';
+import {
+  isOwner,
+  NO_FAULTS,
+  ProcessCrashed,
+  Simulator,
+  type BrokenParts,
+  type FaultRates,
+  type Process,
+} from './world';
 
 /**
  * In a schedule, clients repeat requests, operators resume and release keys, sweeps run, and calls
  * fail. Then the faults end, and every key must be completed. The monitor checks the database after
  * every commit. Some schedules begin with records that only another program can have stored.
  */
-
-export interface ScheduleResult {
-  /** Every kind of response, outcome of a command and rare event that occurred. */
-  results: ReadonlySet<string>;
-  /** One line for each event. */
-  trace: readonly string[];
-}
 
 /** Thrown when a schedule violates an invariant. */
 export class InvariantViolation extends Error {
@@ -59,13 +60,13 @@ const MISPLACED = 'misplaced';
 /** How long a deployed function works on a request before it stops itself. */
 const BUDGET_MS = getTimeLimitMs(writeOptions, true);
 
-/** Runs the schedule of a seed against an empty database. @throws InvariantViolation */
+/** Runs the schedule of a seed against an empty database. @returns one line for each event @throws InvariantViolation */
 export async function runSchedule(
   seed: number,
   db: Firestore,
   embedded: EmbeddedFirestore,
   broken?: BrokenParts,
-): Promise<ScheduleResult> {
+): Promise<readonly string[]> {
   const schedule = new Schedule(seed, db, embedded, broken);
   try {
     await schedule.run();
@@ -74,13 +75,12 @@ export async function runSchedule(
   } finally {
     schedule.stop();
   }
-  return { trace: schedule.world.trace, results: schedule.results };
+  return schedule.world.trace;
 }
 
 class Schedule {
   readonly world: Simulator;
-  readonly results = new Set<string>();
-  readonly #random: SeededRandom;
+  readonly #random: Random;
   readonly #db: Firestore;
   readonly #submissions: PriceListSubmission[];
   readonly #history: KeyMonitor;
@@ -103,21 +103,18 @@ class Schedule {
   #processes = 0;
 
   constructor(seed: number, db: Firestore, embedded: EmbeddedFirestore, broken?: BrokenParts) {
-    this.#random = new SeededRandom(seed);
+    this.#random = createRandom(spreadSeed(seed));
     this.#db = db;
     this.#keys = this.#random.chance(0.4) ? ['boq-1', 'boq-2'] : ['boq-1'];
     this.#submissions = this.#keys.flatMap((key) => this.#createPayloads(key));
     this.#unreadable = ['unreadable-1', 'unreadable-2', 'unreadable-3'].slice(this.#random.pick([0, 1, 2, 3, 3, 3]));
     this.#swept = this.#random.chance(0.2) ? [...this.#keys, MISPLACED] : this.#keys;
     const getNow = () => this.world.now;
-    const onRenewal = () => this.results.add('lease renewed');
-    const getActor = () => this.world.acting?.token;
-    this.#history = new KeyMonitor(embedded, { onViolation: this.#fail, onRenewal, getActor });
+    const getActor = () => this.world.acting?.name;
+    this.#history = new KeyMonitor(embedded, this.#fail, getActor);
     this.#model = new ResponseModel(() => this.#checkStored(), this.#history, getNow);
     this.#stopObserving = embedded.observeCommits((changes) => {
       for (const { name } of changes) this.#stored.add(name.split('/documents/')[1]);
-      const { acting } = this.world;
-      if (acting !== undefined && this.#getOwn(acting).length > 1) this.results.add('two resumes at once');
     });
     this.world = new Simulator(this.#random, db, this.#fail, this.#checkLease, broken);
   }
@@ -130,11 +127,11 @@ class Schedule {
   async run(): Promise<void> {
     await this.#db.doc('markets/market').set({ name: { en: 'A market' }, country_iso: 'egy', currency_iso: 'egp' });
     await this.#storeStrays();
-    const { integer, pick } = this.#random;
+    const { int, pick } = this.#random;
     const start = (count: number, create: (number: number) => Promise<void>) =>
       Array.from({ length: count }, (_, i) => create(i + 1).catch(this.#fail));
     const actors = [
-      ...start(integer(2, 6), (number) => this.#runClient(`client-${number}`)),
+      ...start(int(2, 6), (number) => this.#runClient(`client-${number}`)),
       ...start(pick([0, 1, 2]), (number) => this.#runOperator(`operator-${number}`)),
       ...start(pick([0, 1, 2]), (number) => this.#runSweeps(`sweep-${number}`)),
     ];
@@ -165,10 +162,10 @@ class Schedule {
   };
 
   #createPayloads(boq_list_id: string): PriceListSubmission[] {
-    const { pick, chance, integer } = this.#random;
+    const { pick, chance, int } = this.#random;
     const market_id = chance(0.2) ? 'nowhere' : 'market';
     // Makes one or several batches and chunks. simulation.test.ts sets their sizes.
-    const count = integer(1, 7);
+    const count = int(1, 7);
     // Firestore orders the last two letters by UTF-8, and a submission orders them by UTF-16.
     const letters = pick([['p'], ['p'], ['\uff5e', '\u{1f600}']]);
     const ids = Array.from({ length: count }, (_, i) => `${letters[i % letters.length]}${i}`);
@@ -201,9 +198,9 @@ class Schedule {
 
   /** Sends one submission up to four times, as a retrying client does. */
   async #runClient(name: string): Promise<void> {
-    const { pick, integer } = this.#random;
+    const { pick, int } = this.#random;
     const submission = pick(this.#submissions);
-    const requests = integer(1, 4);
+    const requests = int(1, 4);
     const pauses = Array.from({ length: requests }, () => pick([0, 0, 100, SECOND, 30 * SECOND, 30 * MINUTE]));
     const timeoutMs = pick([HOUR, HOUR, 5 * SECOND, 10 * MINUTE]);
     const self = this.world.process(name);
@@ -230,7 +227,6 @@ class Schedule {
     }
     const name = getResultName(result);
     this.world.note(process, `got ${name}`);
-    this.results.add(name);
     // The response is checked even if the client has disconnected.
     const check = () => this.#model.assertResponse({ submission, process, result, mark });
     await this.world.whilePaused(check).catch(this.#fail);
@@ -246,17 +242,17 @@ class Schedule {
       this.#fail(new Error(`${process.name} writes entries after its lease expired`));
   };
 
-  /** Returns the records of attempts in progress that a process owns. Its later tokens are its name, a slash and a number. */
-  #getOwn({ name }: Process): KeyRecord[] {
+  /** Returns the records of attempts in progress that a process owns. */
+  #getOwn(process: Process): KeyRecord[] {
     const records = this.#keys.flatMap((key) => this.#history.now(key) ?? []);
-    return records.filter(({ status, owner }) => status === 'processing' && owner.split('/')[0] === name);
+    return records.filter((record) => record.status === 'processing' && isOwner(process, record));
   }
 
   /** Resumes or releases keys at random times, even when no operator is needed. */
   async #runOperator(name: string): Promise<void> {
-    const { pick, integer } = this.#random;
+    const { pick, int } = this.#random;
     const self = this.world.process(name);
-    const times = integer(1, 4);
+    const times = int(1, 4);
     for (let i = 1; i <= times; i += 1) {
       await self.context.clock.sleep(pick([SECOND, MINUTE, 30 * MINUTE]), NEVER);
       await this.#resolve(pick(this.#keys), pick(['resume', 'release'] as const), `${name}-${i}`);
@@ -276,12 +272,7 @@ class Schedule {
         else await release(record, decision, db, context);
       });
       this.world.note(process, `${how}d ${key}`);
-      this.results.add(`${how}d`);
     } catch (error) {
-      if (error instanceof ResolutionError) this.results.add('operator rejected');
-      const { owner, status } = this.#history.now(key) ?? {};
-      const isTaken = owner === process.token && status === 'processing';
-      if (error instanceof ProcessCrashed && isTaken) this.results.add('operator crashed after a take-over');
       this.world.note(process, `could not ${how} ${key}: ${String(error)}`);
       if (error instanceof ProcessCrashed || error instanceof ResolutionError) return;
       assert(!isUndisturbed(process), `the retries of an operator overcome what they can: ${String(error)}`);
@@ -290,9 +281,9 @@ class Schedule {
 
   /** Sweeps at random times. */
   async #runSweeps(name: string): Promise<void> {
-    const { pick, integer, chance } = this.#random;
+    const { pick, int, chance } = this.#random;
     const self = this.world.process(name);
-    const times = integer(1, 6);
+    const times = int(1, 6);
     for (let i = 1; i <= times; i += 1) {
       await self.context.clock.sleep(pick([SECOND, 30 * SECOND, 30 * SECOND, 5 * MINUTE]), NEVER);
       await this.#sweep(`${name}-${i}`, { dryRun: chance(0.1) });
@@ -315,9 +306,6 @@ class Schedule {
           {
             onResult: ({ boq_list_id, result, reason }) => {
               note(`${boq_list_id} ${result}: ${reason ?? ''}`);
-              // If the key becomes due again, this sweep meets its attempt as any other process does.
-              process.token = '';
-              this.results.add(`sweep ${result}`);
               if (result === 'left' && !options.dryRun) this.#checkReport(boq_list_id, process);
             },
             onUnreadable: (path) => {

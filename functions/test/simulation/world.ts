@@ -2,12 +2,12 @@ import type { Firestore } from 'firebase-admin/firestore';
 import type { Clock } from '../../src/lib/clock';
 import { StoppedError } from '../../src/lib/errors';
 import { CALL_TIMEOUTS_MS } from '../../src/lib/time-limits';
-import { createDatabase, type CommitWrites, type Database } from '../../src/lib/firestore/database';
+import { createDatabase, type Database } from '../../src/lib/firestore/database';
 import type { PriceEntryBatch } from '../../src/lib/firestore/price-entries';
 import { runQuery, streamDocuments, type RunQuery } from '../../src/lib/firestore/query';
+import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { createWorkContext, type WorkContext } from '../../src/lib/work-context';
-import { isNextPage } from '../support/sdk-internals';
-import type { SeededRandom } from './random';
+import type { Random } from '../../../local/sample/random';
 
 /**
  * Runs simulated processes one step at a time, in an order that a seed decides. Each call to
@@ -16,72 +16,80 @@ import type { SeededRandom } from './random';
  */
 
 /** The probability of each fault at every call. */
-export interface FaultRates {
+export const NO_FAULTS = {
   /** An error instead of the call. */
-  before: number;
-  /** An error after the call took effect. */
-  after: number;
-  /** No reply until the call's own timeout. For a time, later tries of that call get none either. */
-  hang: number;
-  /** No reply to one try, at most once in each process. */
-  singleHang: number;
-  /** The process dies, before or after the call takes effect. */
-  crash: number;
-  /** The process is frozen for a time. */
-  freeze: number;
-  /** An error that no retry overcomes. */
-  permanent: number;
-  /** The process is told to stop, and is killed some seconds later. */
-  stop: number;
-}
-
-export const NO_FAULTS: FaultRates = {
   before: 0,
+  /** An error after the call took effect. */
   after: 0,
+  /** No reply until the call's own timeout. For a time, later tries of that call get none either. */
   hang: 0,
+  /** No reply to one try, at most once in each process. */
   singleHang: 0,
+  /** The process dies, before or after the call takes effect. */
   crash: 0,
+  /** The process is frozen for a time. */
   freeze: 0,
+  /** An error that no retry overcomes. */
   permanent: 0,
+  /** The process is told to stop, and is killed some seconds later. */
   stop: 0,
 };
+
+export type FaultRates = typeof NO_FAULTS;
 
 const TRANSIENT = [1, 2, 4, 8, 10, 13, 14, 16];
 const DEADLINE_EXCEEDED = 4;
 const PERMISSION_DENIED = 7;
 
 /** A process that serves one request, or runs one command. */
-export interface Process {
-  readonly name: string;
-  /** The owner token of the latest attempt. The first token is the name of the process. */
-  token: string;
+export class Process {
   /** Number of its calls that an injected error or a hang failed. */
-  faultCount: number;
+  faultCount = 0;
   /** Number of calls that Firestore rejected, such as commits whose precondition failed. */
-  conflicts: number;
+  conflicts = 0;
   /** Milliseconds for which the process was frozen or waited for replies that never came. */
-  lostMs: number;
+  lostMs = 0;
   /** Whether a timeout of the service expired, such as the time that it reserves to fail an attempt. */
-  isReserveUsed: boolean;
+  isReserveUsed = false;
   /** Whether one of the faults was permanent. */
-  permanent: boolean;
-  state: 'running' | 'responded' | 'dead';
-  /** The virtual times at which its work began and ended. */
-  startedAt: number;
-  endedAt: number;
-  /** Rejects with {@link ProcessCrashed} when the process dies. */
-  readonly died: Promise<never>;
-  readonly die: () => void;
+  permanent = false;
+  state: 'running' | 'responded' | 'dead' = 'running';
+  /** The virtual time at which its work ended. */
+  endedAt = Infinity;
   /** Tells the process to stop. Undefined unless the process runs and has not been told to stop. */
   stop: (() => void) | undefined;
-  stopped: boolean;
+  stopped = false;
   /** For each call that hangs, the virtual time until which it gets no reply. */
-  readonly hangs: Map<string, number>;
+  readonly hangs = new Map<string, number>();
   /** Aborts the work of the process. */
-  readonly ending: AbortController;
+  readonly ending = new AbortController();
   readonly context: WorkContext;
   readonly db: Database;
+  readonly #death = Promise.withResolvers<never>();
+
+  constructor(
+    readonly name: string,
+    readonly startedAt: number,
+    connect: (process: Process) => Pick<Process, 'context' | 'db'>,
+  ) {
+    ({ context: this.context, db: this.db } = connect(this));
+    this.died.catch(() => undefined);
+  }
+
+  /** Rejects with {@link ProcessCrashed} when the process dies. */
+  get died(): Promise<never> {
+    return this.#death.promise;
+  }
+
+  die(): void {
+    this.state = 'dead';
+    this.#death.reject(new ProcessCrashed());
+  }
 }
+
+/** Whether an attempt of a process, which adds a number to its name for each token, owns a key. */
+export const isOwner = ({ name }: Process, key: Pick<KeyRecord, 'owner'> | undefined): boolean =>
+  key?.owner.split('/')[0] === name;
 
 /** Replaces the database or the context of the service with a broken one, to test the simulation. */
 export interface BrokenParts {
@@ -96,7 +104,7 @@ interface Waiting {
   /** Whether the process waits for this. It does not wait for a timeout, which runs beside its work. */
   stands: boolean;
   /** Makes the call, fails the call that hangs, or ends the sleep or timeout. */
-  go: (rates: FaultRates) => Promise<void>;
+  go: (rates: FaultRates) => unknown;
 }
 
 /** A call that waits at its gate. */
@@ -148,7 +156,7 @@ export class Simulator {
   #stopped = false;
 
   constructor(
-    readonly random: SeededRandom,
+    readonly random: Random,
     readonly firestore: Firestore,
     /** Called when a process calls Firestore after its response. */
     readonly violated: (error: Error) => void,
@@ -165,60 +173,32 @@ export class Simulator {
 
   /** Creates a process whose calls and timers this simulator controls. */
   process(name: string): Process {
-    const startMs = this.random.integer(0, 1e12);
+    const startMs = this.random.int(0, 1e12);
     const createdAt = this.now;
     /** Milliseconds of this process in one millisecond of Firestore. */
     const rate = 1 + MAX_CLOCK_DRIFT * (2 * this.random.next() - 1);
-    const clock: Clock = {
-      elapsedMs: () => startMs + (this.now - createdAt) * rate,
-      sleep: (ms, signal) => this.#sleep(process, ms / rate, signal),
-      createTimeout: (ms, createReason, ...parents) => {
-        const controller = new AbortController();
-        const end = () => {
-          process.isReserveUsed = true;
-          controller.abort(createReason());
-        };
-        const cancel = this.#startTimer(process, ms / rate, end);
-        return { signal: AbortSignal.any([controller.signal, ...parents]), cancel };
-      },
-    };
     // Real clock: the timeouts inside a call must not advance virtual time.
     const real = createWorkContext(new AbortController().signal);
     let tokens = 0;
-    const newToken = () => {
-      tokens += 1;
-      process.token = tokens === 1 ? name : `${name}/${tokens}`;
-      return process.token;
-    };
-    const ending = new AbortController();
-    const context = { ...real, clock, random: () => this.random.next(), newToken, signal: ending.signal };
-    const db = this.#gateDatabase(createDatabase(this.firestore, real), () => process);
-    const { promise: died, reject } = Promise.withResolvers<never>();
-    died.catch(() => undefined);
-    const process: Process = {
-      name,
-      token: name,
-      state: 'running',
-      startedAt: this.now,
-      endedAt: Infinity,
-      died,
-      die: () => {
-        process.state = 'dead';
-        reject(new ProcessCrashed());
-      },
-      faultCount: 0,
-      conflicts: 0,
-      lostMs: 0,
-      isReserveUsed: false,
-      permanent: false,
-      stop: undefined,
-      stopped: false,
-      hangs: new Map(),
-      ending,
-      context,
-      db: this.broken.db?.(db, context) ?? db,
-    };
-    return process;
+    return new Process(name, createdAt, (process) => {
+      const clock: Clock = {
+        elapsedMs: () => startMs + (this.now - createdAt) * rate,
+        sleep: (ms, signal) => this.#sleep(process, ms / rate, signal),
+        createTimeout: (ms, createReason, ...parents) => {
+          const controller = new AbortController();
+          const end = () => {
+            process.isReserveUsed = true;
+            controller.abort(createReason());
+          };
+          const cancel = this.#startTimer(process, ms / rate, end);
+          return { signal: AbortSignal.any([controller.signal, ...parents]), cancel };
+        },
+      };
+      const newToken = () => `${name}/${(tokens += 1)}`;
+      const context = { ...real, clock, random: () => this.random.next(), newToken, signal: process.ending.signal };
+      const db = this.#gateDatabase(createDatabase(this.firestore, real), process, context);
+      return { context, db: this.broken.db?.(db, context) ?? db };
+    });
   }
 
   /** Runs the work of a process, and aborts it after `budgetMs`. @throws ProcessCrashed when the process dies */
@@ -276,7 +256,7 @@ export class Simulator {
         virtualTime.now = next;
         continue;
       }
-      const chosen = this.random.integer(0, due.length + late.length - 1);
+      const chosen = this.random.int(0, due.length + late.length - 1);
       const waiting = due[chosen];
       const landing = late[chosen - due.length];
       if (waiting !== undefined) {
@@ -308,11 +288,7 @@ export class Simulator {
 
   /** @returns a function that cancels the timer */
   #startTimer(process: Process, ms: number, end: () => void): () => void {
-    const go = () => {
-      end();
-      return Promise.resolve();
-    };
-    const timer = { process, at: this.now + Math.ceil(ms), stands: false, go };
+    const timer = { process, at: this.now + Math.ceil(ms), stands: false, go: end };
     this.#waiting.push(timer);
     return () => {
       this.#waiting = this.#waiting.filter((waiting) => waiting !== timer);
@@ -326,33 +302,25 @@ export class Simulator {
       const go = () => {
         signal.removeEventListener('abort', abort);
         resolve();
-        return Promise.resolve();
       };
       this.#waiting.push({ process, at: this.now + Math.ceil(ms), stands: true, go });
       signal.addEventListener('abort', abort, { once: true });
     });
   }
 
-  /** @param getProcess returns the process that uses the database. It is created after the database. */
-  #gateDatabase(real: Database, getProcess: () => Process): Database {
+  #gateDatabase(real: Database, process: Process, context: WorkContext): Database {
     const gate = <T>(kind: keyof typeof CALL_TIMEOUTS_MS, what: string, call: () => Promise<T>): Promise<T> =>
-      this.#gate(getProcess(), what, CALL_TIMEOUTS_MS[kind], call);
+      this.#gate(process, what, CALL_TIMEOUTS_MS[kind], call);
     return {
       ...real,
       getAll: (...documents) => gate('read', `read ${short(documents[0]?.path)}`, () => real.getAll(...documents)),
-      stream: (query) => {
-        const what = isNextPage(query) ? 'query of the next page' : 'query';
-        return iterate(() => gate('read', what, () => collect(real.stream(query))));
-      },
+      stream: (query) => iterate(() => gate('read', 'query', () => collect(real.stream(query)))),
       streamQuery: (query, decode) => {
         const run: RunQuery = (_, ...request) => this.#stream((read) => gate('query', 'stream', read), ...request);
-        return streamDocuments(getProcess().context, query, decode, run);
+        return streamDocuments(context, query, decode, run);
       },
-      count: (query) => gate('read', 'count', () => real.count(query)),
-      commit: (addWrites) =>
-        gate('commit', isClearing(addWrites) ? 'clearing commit' : 'commit', () => real.commit(addWrites)),
+      commit: (addWrites) => gate('commit', 'commit', () => real.commit(addWrites)),
       commitPriceEntries: (batch) => {
-        const process = getProcess();
         if (process.state === 'running') this.beforeEntries(process, batch);
         return gate('commit', `${batch.field} of entries`, () => real.commitPriceEntries(batch));
       },
@@ -372,7 +340,7 @@ export class Simulator {
     try {
       await gate(read);
     } catch (error) {
-      yield responses.slice(0, this.random.integer(0, responses.length));
+      yield responses.slice(0, this.random.int(0, responses.length));
       throw error;
     }
     yield responses;
@@ -423,16 +391,12 @@ export class Simulator {
   }
 
   /** Stops the process and its timers for `ms` of virtual time. The call then has another chance of a fault. */
-  #freeze({ process, what, ...call }: GatedCall, ms: number): void {
+  #freeze(call: GatedCall, ms: number): void {
+    const { process, what } = call;
     this.note(process, `${what}: frozen for ${ms / SECOND} s`);
     process.lostMs += ms;
     const until = this.now + ms;
-    this.#waiting.push({
-      process,
-      at: until,
-      stands: true,
-      go: (rates) => this.#letOn({ process, what, ...call }, rates),
-    });
+    this.#waiting.push({ process, at: until, stands: true, go: (rates) => this.#letOn(call, rates) });
     for (const waiting of this.#waiting) if (waiting.process === process) waiting.at = Math.max(waiting.at, until);
   }
 
@@ -443,10 +407,7 @@ export class Simulator {
     if (effect === 'at once') await apply().catch(() => undefined);
     if (effect === 'late') this.#late.push({ process, at: this.now + this.random.pick(DELAYS_MS), apply });
     process.lostMs += timeoutMs;
-    const go = () => {
-      this.#fail(call, DEADLINE_EXCEEDED, `no reply in ${timeoutMs / SECOND} s, effect ${effect},`);
-      return Promise.resolve();
-    };
+    const go = () => this.#fail(call, DEADLINE_EXCEEDED, `no reply in ${timeoutMs / SECOND} s, effect ${effect},`);
     this.#waiting.push({ process, at: this.now + timeoutMs, stands: true, go });
   }
 
@@ -489,14 +450,6 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const collected: T[] = [];
   for await (const item of items) collected.push(item);
   return collected;
-}
-
-/** Whether a commit only takes a key out of the sweep's index. */
-function isClearing(addWrites: (writes: CommitWrites) => void): boolean {
-  const changed: string[] = [];
-  const note = (_: unknown, data: object) => changed.push(...Object.keys(data));
-  addWrites({ create: note, set: note, update: note } as unknown as CommitWrites);
-  return String(changed) === 'sweep_due_at';
 }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
