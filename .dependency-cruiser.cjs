@@ -29,15 +29,15 @@ const layers = Object.entries(LAYERS).map(([layer, allowed]) => ({
 
 const STORE = '^packages/firestore-local/src/';
 
-/** The rooms that a room of the embedded Firestore may import, besides itself. */
-const ROOMS = { engine: ['storage', 'protocol'], storage: ['protocol'], protocol: [] };
+/** The folders that a folder of the embedded Firestore may import, besides itself. */
+const STORE_FOLDERS = { engine: ['storage', 'protocol'], storage: ['protocol'], protocol: [] };
 
-const rooms = Object.entries(ROOMS).map(([room, allowed]) => ({
-  name: `firestore-local-${room}`,
-  comment: `${room}/ may import ${allowed.join(' and ') || 'nothing'} of the package, besides itself.`,
+const storeFolders = Object.entries(STORE_FOLDERS).map(([folder, allowed]) => ({
+  name: `firestore-local-${folder}`,
+  comment: `${folder}/ may import ${allowed.join(' and ') || 'nothing'} of the package, besides itself.`,
   severity: 'error',
-  from: { path: `${STORE}${room}/` },
-  to: { path: '^packages/', pathNot: `${STORE}(${[room, ...allowed].join('|')})/` },
+  from: { path: `${STORE}${folder}/` },
+  to: { path: '^packages/', pathNot: `${STORE}(${[folder, ...allowed].join('|')})/` },
 }));
 
 /** Returns a pattern for the paths of packages, and for their bare names where they cannot be resolved. */
@@ -78,29 +78,28 @@ module.exports = {
     },
     {
       name: 'firestore-packages',
-      comment:
-        'Packages of Firestore and gRPC are imported in lib/firestore alone; their types in lib/repositories, too.',
+      comment: 'Only lib/firestore imports packages of Firestore and gRPC. lib/repositories may import their types.',
       severity: 'error',
       from: { path: SRC, pathNot: `${SRC}lib/firestore/` },
       to: { path: FIRESTORE_PACKAGES, dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'firestore-types',
-      comment: 'The types of Firestore packages end at lib/repositories.',
+      comment: 'Only lib/firestore and lib/repositories import types of Firestore packages.',
       severity: 'error',
       from: { path: SRC, pathNot: `${SRC}lib/(firestore|repositories)/` },
       to: { path: FIRESTORE_PACKAGES, dependencyTypes: ['type-only'] },
     },
     {
       name: 'parameters',
-      comment: 'Parameters and secrets are read in lib/config.ts alone.',
+      comment: 'Only lib/config.ts reads parameters and secrets.',
       severity: 'error',
       from: { path: SRC, pathNot: `${SRC}lib/config\\.ts$` },
       to: { path: '(^|node_modules/)firebase-functions/.*params' },
     },
     {
       name: 'service-is-self-contained',
-      comment: 'Nothing in functions/src knows its surroundings.',
+      comment: 'functions/src imports nothing from other folders of the repository.',
       severity: 'error',
       from: { path: SRC },
       to: { path: '^(functions/(audit|cli|records|test)|packages|local|bench|scripts|test|docs)/' },
@@ -108,7 +107,7 @@ module.exports = {
     {
       name: 'cli-audit-and-records',
       comment:
-        "The operator's command, the audit and functions/records never import an operation, HTTP, or what surrounds the service.",
+        "The operator's command, the audit and functions/records import no operation, no HTTP code, and nothing outside functions/.",
       severity: 'error',
       from: { path: '^functions/(audit|cli|records)/' },
       to: { path: '^(functions/src/([^/]+\\.ts$|lib/http/)|functions/test/|packages/|local/|bench/|scripts/|test/)' },
@@ -129,7 +128,7 @@ module.exports = {
     {
       name: 'local-is-independent',
       comment:
-        'The local stack knows only how the service parses its API key setting, and the names of its collections.',
+        'Outside the data pages, local/ imports of the service only the parser of the API key setting and the names of collections.',
       severity: 'error',
       from: { path: '^local/', pathNot: '/test/|^local/pages/data/' },
       to: { path: '^(functions/|bench/|test/)', pathNot: '^functions/src/lib/(api-keys|firestore/collections)\\.ts$' },
@@ -155,7 +154,7 @@ module.exports = {
       from: { pathNot: '^packages/' },
       to: { path: '^packages/', pathNot: '^packages/[^/]+/(src/index\\.ts|package\\.json)$' },
     },
-    ...rooms,
+    ...storeFolders,
     {
       name: 'tests-do-not-import-bench',
       severity: 'error',

@@ -15,9 +15,9 @@ export const project = (displayName, folder) => ({
   // A test file runs in its own context, where access to a global is slow. Access to `Math` took half of the time of hashing.
   sandboxInjectedGlobals: ['Math'],
   setupFiles: ['<rootDir>/test/support/setup.cjs', '<rootDir>/test/support/console.ts'],
-  // The deployed bundle replaces these modules too. Jest cannot load the ES module that firebase-admin/auth needs.
   moduleNameMapper: {
     '^fast-check$': '<rootDir>/test/support/fast-check.cjs',
+    // The deployed bundle replaces these modules too. Jest cannot load the ES module that firebase-admin/auth needs.
     '^firebase-admin/(app-check|auth)$': '<rootDir>/scripts/bundle/no-callable-functions.cjs',
     // The typed client, an ES module, imports its files by the names that they have once compiled.
     '^(\\./(?:api|http|operations))\\.js$': '$1',
@@ -41,6 +41,6 @@ export default {
   workerIdleMemoryLimit: '1GB',
   // On a busy machine, an idle worker needs more than Jest's half second to end.
   workerGracefulExitTimeout: 5_000,
-  // Ends a test that hangs. On a busy machine, a test can take twenty times as long. One that runs beyond its limit disturbs the next.
+  // Ends only a test that hangs. On a busy machine, a test can take twenty times as long, and one that exceeds its limit disturbs the next.
   testTimeout: 600_000,
 };

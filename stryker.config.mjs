@@ -9,7 +9,7 @@ export default {
   testRunner: 'jest',
   jest: { configFile: 'jest.mutants.config.mjs' },
   coverageAnalysis: 'perTest',
-  // A mutant in code that runs when a module loads would need all suites. One in twenty is such a mutant, and they take hours.
+  // A mutant in code that runs when a module loads would need all suites. One in twenty is such a mutant. Together they would take hours.
   ignoreStatic: true,
   mutate: [
     'functions/src/price-lists/*.ts',
@@ -22,7 +22,7 @@ export default {
   // Jest strips types without checking them, so Stryker need not disable type checks.
   disableTypeChecks: false,
   ignorePatterns: ['.stryker', '**/dist', 'bench', 'local'],
-  // A new test runner drops what mutants leave behind, such as timers, which would slow down the rest.
+  // A new test runner drops what mutants leave behind, such as timers, which would slow down later mutants.
   maxTestRunnerReuse: 100,
   tempDirName: '.stryker/sandbox',
   incrementalFile: '.stryker/incremental.json',

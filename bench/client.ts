@@ -47,7 +47,7 @@ export async function measureThroughput(
   connections: number,
   forMs: number,
 ): Promise<number> {
-  // Begins with new connections, because a server may end one that was idle for 5 s while the next request is being sent.
+  // Begins with new connections, because a server can end one that was idle for 5 s while the next request is being sent.
   agent.destroy();
   const startedAt = performance.now();
   let responses = 0;

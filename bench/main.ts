@@ -6,8 +6,8 @@ import { buildVariants, startDatabase } from './stack';
 
 const USAGE = `Usage: npm run bench [-- --quick]
 
-Compares the service with two functions of the SDK on the embedded Firestore. Memory is measured on Linux only. A missed target of calls or
-memory that other load on the machine does not change ends the run with 1. A missed time never does.
+Compares the service with functions that use the SDK, on the embedded Firestore. Memory is measured on Linux only. The exit code is 1 if the
+calls to Firestore or the memory of the service miss a target, but never for a time, because other load changes it.
 
 --quick  shorter, for a first impression`;
 

@@ -81,8 +81,8 @@ export async function measureFunctions<V extends Variant, T>(
 }
 
 /**
- * Measures the peak memory of one request above that of the idle process, in bytes, and counts its
- * calls to Firestore. Each round starts a process, which serves one small request first.
+ * Measures the peak memory of one request above that of the idle process, in bytes, and counts the
+ * request's calls to Firestore. Each round starts a process, which serves one small request first.
  */
 export async function measurePeakMemory(
   name: string,

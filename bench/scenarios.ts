@@ -69,7 +69,7 @@ export interface BenchContext {
   begin: (scenario: string) => void;
 }
 
-/** Runs every scenario. Their order matters, because some replace the data. */
+/** Runs the scenarios of the plan. Their order matters, because some replace the data. */
 export async function measureAll(bench: BenchContext): Promise<void> {
   const { plan, database } = bench;
   await database.fill(plan.orders.map(({ size }) => size));

@@ -100,7 +100,7 @@ export function readProcessMemory(pid: number): { now: number; peak: number } {
   return { now: read('VmRSS'), peak: read('VmHWM') };
 }
 
-/** Resets the peak memory of a process to its current memory. */
+/** On Linux, sets the recorded peak memory of a process to its current memory. */
 export function resetPeakMemory(pid: number): void {
   if (process.platform === 'linux') writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }

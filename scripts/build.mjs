@@ -25,7 +25,7 @@ import { NOT_BUNDLED } from './bundle/production.mjs';
  *     package-lock.json   the repository's package-lock.json, pruned by npm to the packages of package.json
  *     sbom.cdx.json       the bill of materials: the packages that are bundled or installed
  *
- * Bundles everything except the Functions Framework, which is the program that loads the functions.
+ * Bundles every package that production needs, except the Functions Framework, which loads the functions.
  * The same sources give the same bytes, in any folder and at any commit, so a commit that changes
  * only documents changes nothing that is deployed.
  */

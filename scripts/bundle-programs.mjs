@@ -8,7 +8,7 @@ const USAGE = `Usage: node scripts/bundle-programs.mjs FOLDER
 
 Bundles into FOLDER the programs that run with rights in a project, one file each: the operator's command (price-lists.cjs), and
 the checks before and after a deployment (deploy-check.cjs, verify.cjs). The command needs only Node. The checks also need this
-repository. None needs a package.`;
+repository. None needs an installed package.`;
 
 const PROGRAMS = ['functions/cli/price-lists.ts', 'scripts/deploy-check.ts', 'scripts/verify.ts'];
 

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /*
- * npm's postinstall: restores node_modules/.bin/node. The packages with the Node binary share that name, and npm removes the link
- * together with those of other platforms (https://github.com/npm/cli/issues/4362). Does nothing where none of them runs, as on macOS.
+ * npm's postinstall: restores node_modules/.bin/node. All packages with a Node binary share this link, and npm removes it together
+ * with the packages of other platforms (https://github.com/npm/cli/issues/4362). Does nothing where none of them runs, as on macOS.
  */
 
 const { optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));

@@ -33,7 +33,7 @@ interface Sent {
   body?: object;
 }
 
-/** @throws Error if the response has no expected status, or docs/openapi.json does not describe it */
+/** @throws Error if the response has an unexpected status, or docs/openapi.json does not describe it */
 async function call(target: Target, operation: OperationName, expected: number | number[], sent: Sent = {}) {
   const { method = operations[operation].method, headers = { 'x-api-key': target.key }, body } = sent;
   const response = await fetch(`${target.url}/${operation}`, {
@@ -127,13 +127,13 @@ async function main(): Promise<number> {
   const { values } = readArguments(USAGE, { options });
   const { url, 'key-file': file, market } = values;
   isJson = values.json === true;
-  if (url === undefined || file === undefined) throw new Error('--url and --key-file are needed.');
+  if (url === undefined || file === undefined) throw new Error('--url and --key-file are required.');
   if (!/^https?:\/\/[^/]/.test(url)) throw new Error('--url must begin with http:// or https://.');
   const target = { url: url.replace(/\/+$/, ''), key: readKeyFile(file) };
   for (const name of operationNames) await checkOperation(target, name);
   if (market !== undefined) await checkCreation(target, market);
   const { passed, failed } = counts;
-  if (!isJson) console.log(`\n${passed} of ${passed + failed} as docs/openapi.json describes them`);
+  if (!isJson) console.log(`\n${passed} of ${passed + failed} checks passed`);
   return failed === 0 ? 0 : 1;
 }
 

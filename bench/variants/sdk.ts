@@ -2,7 +2,7 @@ import type { Request, Response } from '@google-cloud/functions-framework';
 import { initializeApp } from 'firebase-admin/app';
 import { getFirestore, type Query } from 'firebase-admin/firestore';
 
-/** The ordinary function of the SDK: `get()`, inside the framework's domain. It returns the same response, without API key, validation, idempotency or log. */
+/** Usual functions with the SDK, inside the framework's domain, without API key, validation, idempotency and log. Reads call `get()`. */
 
 initializeApp();
 const firestore = getFirestore();

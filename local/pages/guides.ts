@@ -13,17 +13,17 @@ export interface GuidePage {
   hasDiagram?: boolean;
 }
 
-/** The page that lists the others. */
+/** The page that lists the other documents. */
 export const GUIDES_INDEX = 'docs/README.md';
 
 /** The documents, and the folders that hold documents. */
 const ROOTS = ['docs', 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'packages/firestore-local'];
 
-/** Paths that are served only if a document links to exactly this file or folder, not to a folder above it. */
+/** Paths that are served only if a document links to them, not if it links only to a folder above them. */
 const HIDDEN = /(^|\/)(\.[^/]*|node_modules|dist)(\/|$)/;
 
 /**
- * Finds the page of a file or a folder: a document, or what a document links to. Nothing else of the repository is served.
+ * Finds the page of a file or a folder: a document, what a document links to, or what a linked folder contains. Other paths have none.
  *
  * @param path from the root of the repository
  * @returns the page, the path of the page to go to, or undefined
@@ -51,14 +51,14 @@ const listFolder = (path: string): string[] =>
     .map((name) => posix.join(path, name))
     .filter((below) => !HIDDEN.test(below));
 
-/** Whether a document links to a path or to a folder that holds it. */
+/** Returns whether a document links to a path, or to a folder above a path that is not hidden. */
 function isLinked(path: string, guides: readonly string[]): boolean {
   const targets = guides.flatMap((guide) => readGuide(guide).sections.flatMap(({ links }) => links));
   const isBelow = (folder: string) => path.startsWith(`${folder}/`) && !HIDDEN.test(path);
   return targets.some(({ file }) => file === path || isBelow(file));
 }
 
-/** Whether a path cannot lead out of the folder that it begins with, on any system. */
+/** Returns whether a path stays within the repository on every system. */
 const isPlainPath = (path: string): boolean => posix.normalize(path) === path && !/^\.\.(\/|$)|^\/|[\\:\0]/.test(path);
 
 const readGuide = (path: string): MarkdownPage => renderMarkdown(path, readFileSync(path, 'utf8'));

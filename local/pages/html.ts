@@ -5,7 +5,6 @@ export class Html {
 
 export type Content = Html | string | number | undefined | readonly Content[];
 
-/** Escapes every inserted text. */
 export function html(strings: TemplateStringsArray, ...values: Content[]): Html {
   return new Html(String.raw({ raw: strings }, ...values.map(toText)));
 }

@@ -42,7 +42,6 @@ export function refuseForeignHost(request: IncomingMessage, response: ServerResp
   return true;
 }
 
-/** Returns the host name of a request. */
 function parseHost({ headers }: IncomingMessage): string {
   const address = `http://${headers.host ?? ''}`;
   return URL.canParse(address) ? new URL(address).hostname : '';

@@ -1,6 +1,6 @@
 /**
- * Shows /openapi.json in Swagger UI, with this host as its server, the host's own key, and a link to its guide. The headers that most
- * responses share are in one table at the top, because Swagger UI repeats them below each response.
+ * Shows /openapi.json in Swagger UI, with this server and its API key, and with a link to the guide on this server. The headers that most
+ * responses share are in one table at the top, because Swagger UI would repeat them below each response.
  */
 
 const { SwaggerUIBundle, document, location, matchMedia } = globalThis;

@@ -2,7 +2,7 @@ import { startFirestore, type EmbeddedFirestore } from '../../packages/firestore
 import { createSampleRecords } from '../sample';
 import type { FirestoreCommand, FirestoreReport } from './running-firestore';
 
-/** The process of the embedded Firestore. It reports once how it started, and ends when its parent ends for any reason. */
+/** The process of the embedded Firestore. It reports once how it started, and ends when its parent disconnects or ends for any reason. */
 
 async function start({ sampleProject, ...options }: FirestoreCommand): Promise<FirestoreReport> {
   firestore = await startFirestore(options);
@@ -10,7 +10,6 @@ async function start({ sampleProject, ...options }: FirestoreCommand): Promise<F
   return { address: firestore.address, seeded };
 }
 
-/** Closes Firestore if it has started, and ends this process. */
 async function stop(): Promise<void> {
   await firestore?.close().catch(console.error);
   process.exit();

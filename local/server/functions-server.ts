@@ -33,13 +33,13 @@ export interface FunctionsServer {
   origin: string;
   /** Address of each function by name. */
   addresses: ReadonlyMap<string, string>;
-  /** Stops accepting requests, lets open requests finish, and after `graceMs` closes their connections. */
+  /** Accepts no more requests, lets open requests finish, and closes all connections after `graceMs` at the latest. */
   close(graceMs: number): Promise<void>;
 }
 
 /**
  * Serves each HTTPS function behind the Functions Framework's HTTP layer, as in production. Its path is
- * `/<project>/<region>/<name>`, as in Firebase's emulator. Scheduled functions are called on their schedule.
+ * `/<project>/<region>/<name>`, as in Firebase's emulator. Calls scheduled functions on their schedule.
  *
  * @throws the error of `listen`, e.g. with code EADDRINUSE
  */

@@ -38,10 +38,10 @@ export function readConfig(env: NodeJS.ProcessEnv): LocalConfig {
 
 function parsePort(name: string, text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new StartupError(`${name} is a number from 0 to 65535, not "${text}".`);
+  throw new StartupError(`${name} must be a number from 0 to 65535, not "${text}".`);
 }
 
 function parseBoolean(name: string, text: string): boolean {
   if (text === 'true' || text === 'false') return text === 'true';
-  throw new StartupError(`${name} is "true" or "false", not "${text}".`);
+  throw new StartupError(`${name} must be "true" or "false", not "${text}".`);
 }

@@ -19,7 +19,7 @@ export function installLogFormat(): void {
   }
 }
 
-/** A sweep runs every minute. The lines of sweeps that resume and defer nothing would hide others. */
+/** A sweep runs every minute. The lines of sweeps that resume and defer nothing would hide other lines. */
 const isIdleSweep = ({ event, resumed, deferred }: LogEntry): boolean =>
   event === 'sweep_ended' && resumed === 0 && deferred === 0;
 

@@ -18,7 +18,7 @@ export type FirestoreReport = { address: string; seeded: number } | { error: str
 export interface RunningFirestore {
   address: string;
   isEmbedded: boolean;
-  /** The number of sample records that were added. Undefined if it was not checked whether the database was empty. */
+  /** The number of sample records that were added; undefined for a Firestore that is not embedded. */
   seeded: number | undefined;
   close(): Promise<void>;
 }
@@ -32,7 +32,7 @@ export function openFirestore({ firestore, sampleData }: LocalConfig): Promise<R
   return startFirestoreProcess(firestore, sampleData ? PROJECT : undefined);
 }
 
-/** Returns the Firestore of a parent process, which has added the sample data and closes it. */
+/** Returns the Firestore of dev.ts, the parent process, which adds any sample data and closes Firestore. */
 export const getEmbeddedFirestore = (address: string): RunningFirestore => ({
   address,
   isEmbedded: true,
@@ -47,7 +47,7 @@ async function connectFirestore(address: string): Promise<RunningFirestore> {
     const socket = connect({ host, port: Number(port) });
     await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_MS) }).finally(() => socket.destroy());
   } catch {
-    throw new StartupError(`No Firestore responds at "${address}", the FIRESTORE_EMULATOR_HOST. It is host:port.`);
+    throw new StartupError(`No Firestore responds at "${address}". FIRESTORE_EMULATOR_HOST must be its host:port.`);
   }
   return { address, isEmbedded: false, seeded: undefined, close: () => Promise.resolve() };
 }
@@ -75,7 +75,7 @@ async function startFirestoreProcess(
   let isClosing = false;
   child.once('exit', () => {
     if (isClosing) return;
-    console.error('The embedded Firestore ended, and so does this. Start it again.');
+    console.error('The embedded Firestore ended, so this program ends too. Start it again.');
     process.exit(1);
   });
   const close = async () => {

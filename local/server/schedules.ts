@@ -7,8 +7,8 @@ export interface ScheduledFunction {
 const MINUTE_MS = 60_000;
 
 /**
- * Calls each function at every full minute, as Cloud Scheduler does. A call may begin before the previous one has ended. If
- * Ctrl-C interrupts a sweep, its attempts are due again when their leases expire.
+ * Calls each function at every full minute, as Cloud Scheduler does. A call can begin before the previous one has ended. If
+ * Ctrl-C interrupts a sweep, the attempts that it was resuming are due again when their leases expire.
  *
  * @returns a function that stops the calls
  */

@@ -9,8 +9,8 @@ import type { RunningFirestore } from './running-firestore';
 import { formatCalls, formatFacts } from './startup-message';
 
 /**
- * Serves the functions and the local pages. start.ts imports it only when the config is valid. It loads the Firestore SDK, which
- * is slow, only for the first data page, or to add the sample data to another Firestore.
+ * Serves the functions and the local pages. start.ts imports this module after it has read the config. The
+ * module loads the Firestore SDK, which takes long, only for the first data page, or to add sample data to another Firestore.
  */
 
 export interface LocalServer {

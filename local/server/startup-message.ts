@@ -23,8 +23,8 @@ export function formatFacts({ config, functions, firestoreAddress, seeded }: Sta
         ? 'data in memory only'
         : `data in ${firestore.dataDir}`;
   const facts = {
-    Functions: `${functions.origin} (in a browser: the API reference, to try each)`,
-    Data: `${functions.origin}/data (in a browser: what is stored)`,
+    Functions: `${functions.origin} (open it in a browser to try each operation)`,
+    Data: `${functions.origin}/data (open it in a browser to see what is stored)`,
     Firestore: [firestoreAddress, data, ...(seeded > 0 ? [`${seeded} sample records added`] : [])].join(', '),
     'API key':
       plainKeys.join(', ') || keys.map(({ name }) => name).join(', ') || 'not configured: every call returns 500',
@@ -34,7 +34,7 @@ export function formatFacts({ config, functions, firestoreAddress, seeded }: Sta
   return ['', ...labelled, ''].join('\n');
 }
 
-/** Returns a call of each operation, to copy. It comes before the facts, so that these stay on a screen of 24 lines. */
+/** Returns a curl command for each operation. They are printed before the facts, so that the facts stay visible in a terminal of 24 lines. */
 export function formatCalls(apiKey: string, addresses: ReadonlyMap<string, string>): string {
   const calls = Object.entries(readSampleBodies()).flatMap(([name, body]) => {
     const address = addresses.get(name);
@@ -45,7 +45,7 @@ export function formatCalls(apiKey: string, addresses: ReadonlyMap<string, strin
 
 function curl(address: string, key: string, body: string | undefined): string {
   const json = body === undefined ? [] : ['-H', quoted('Content-Type: application/json'), '-d', quoted(body)];
-  // A response has no line break at its end, so the next prompt would stand on the same line.
+  // A response has no line break at its end, so the shell's next prompt would be on the same line.
   return ['curl', '-w', quoted('\\n'), '-H', quoted(`x-api-key: ${key}`), ...json, address].join(' ');
 }
 

@@ -40,7 +40,7 @@ function replaceNames(list: string, separator: string): string {
   return (names.some(isSweep) ? all : names.some(isWrite) ? https : reads).join(separator);
 }
 
-/** Creates a check without an API key. Its 401 shows that the function answers and has its setting. */
+/** Creates a check without an API key. Its 401 shows that the function responds and that its API keys are configured. */
 function createUptimeCheck({ name, info: { method } }: Operation): object {
   const content = { contentType: 'USER_PROVIDED', customContentType: 'application/json', body: btoa('{}') };
   return {

@@ -16,7 +16,7 @@ const problems: string[] = [];
 beforeAll(async () => {
   [service, browser] = await Promise.all([startLocalServer({}), launchChromium()]);
   page = await browser.newPage();
-  // A busy machine may need more than 30 s. Jest ends a test that hangs.
+  // A busy machine can need more than Puppeteer's 30 s. Jest ends a test that hangs.
   page.setDefaultTimeout(0);
   await page.setViewport({ width: 1280, height: 1000 });
   page.on('request', (request) => requested.push(request.url()));
@@ -63,7 +63,7 @@ describe('the reference page', () => {
     expect(problems).toEqual([]);
   });
 
-  test('shows the headers of most responses once, and below a response only those of its own', async () => {
+  test('shows the headers of most responses only once, at the top', async () => {
     expect(await readTexts('.info details td:first-child')).toContain('X-Request-Id');
     const headers = await readTexts('.opblock .headers tbody td:first-child');
     expect(headers).toEqual(expect.arrayContaining(['Allow', 'Retry-After']));
@@ -71,7 +71,7 @@ describe('the reference page', () => {
   });
 });
 
-test('the box of a data page finds the price list that was tried above', async () => {
+test('the search of a data page finds the price list that was created above', async () => {
   await page.goto(getUrl('/data/teams'));
   await page.type('input[name="find"]', 'boq-2026-06');
   await Promise.all([page.waitForNavigation(), page.click('button')]);
@@ -106,16 +106,19 @@ async function openPage(path: string): Promise<void> {
 describe('on a phone', () => {
   beforeAll(() => page.setViewport({ width: 360, height: 800 }));
 
-  test.each(['/', ...PAGES])('%s is as wide as the screen, as bright as the system, and accessible', async (path) => {
-    await setColorScheme(page, 'light');
-    await openPage(path);
-    await expectAccessible(page, 'light');
-    await setColorScheme(page, 'dark');
-    // Diagrams have the colours that the system has when the page is loaded.
-    if ((await page.$('pre.mermaid')) !== null) await openPage(path);
-    await expectAccessible(page, 'dark');
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
-  });
+  test.each(['/', ...PAGES])(
+    '%s fits the screen, follows the colour scheme of the system, and is accessible',
+    async (path) => {
+      await setColorScheme(page, 'light');
+      await openPage(path);
+      await expectAccessible(page, 'light');
+      await setColorScheme(page, 'dark');
+      // Diagrams have the colours that the system has when the page is loaded.
+      if ((await page.$('pre.mermaid')) !== null) await openPage(path);
+      await expectAccessible(page, 'dark');
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+    },
+  );
 
   test.each(['orders', 'price_list_idempotency'])('a status of %s is in view', async (name) => {
     await page.goto(getUrl(`/data/${name}`));

@@ -13,7 +13,7 @@ import { createProgramEnvironment, runProgram } from '../support/programs';
 /** The folder to which this version of the package is unpacked once. */
 const UNPACKED = resolve('node_modules/.cache', `chromium-${devDependencies['@sparticuz/chromium']}`);
 
-/** Unpacks the package as on Amazon Linux, because only there it adds those libraries. */
+/** Unpacks the package as on Amazon Linux, because it adds its libraries only there. */
 const UNPACK = "import chromium from '@sparticuz/chromium'; await chromium.executablePath()";
 
 /** The package looks for fonts in the place that Amazon uses. Without fonts, an input field crashes Chromium. */

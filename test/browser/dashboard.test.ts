@@ -56,7 +56,7 @@ beforeAll(async () => {
     launchChromium(),
   ]);
   page = await browser.newPage();
-  // A busy machine may need more than 30 s. Jest ends a test that hangs.
+  // A busy machine can need more than Puppeteer's 30 s. Jest ends a test that hangs.
   page.setDefaultTimeout(0);
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => {
@@ -79,7 +79,7 @@ const createOrders = (count: number, customer_name: string) => {
   return { orders: Object.fromEntries(Array.from({ length: count }, (_, i) => [`order-${i}`, order])), count };
 };
 
-/** Keeps each read waiting under its team. */
+/** Sends no response, but stores the response of each read by its team. */
 const hold: RequestListener = (request, response) =>
   void text(request).then((body) => waiting.set((JSON.parse(body) as { team_id: string }).team_id, response));
 
@@ -119,7 +119,7 @@ describe('the page of orders', () => {
     expect(problems).toEqual([]);
   });
 
-  test('aborts an older read, up to the service, and never shows its answer', async () => {
+  test('aborts an older read, also at the service, and never shows its response', async () => {
     answer = hold;
     await page.click('[name=show]');
     const first = await waitFor(() => waiting.get('a'));
@@ -133,7 +133,7 @@ describe('the page of orders', () => {
     expect(await readText('tbody')).toBe('order-0Of bKenya–');
   });
 
-  test('reads supply orders with their own statuses, and links only to addresses of the web', async () => {
+  test('reads supply orders with their own statuses, and links only to HTTP addresses', async () => {
     const bodies: unknown[] = [];
     answer = (request, response) =>
       void text(request).then((body) => {

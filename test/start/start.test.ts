@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { startTestFirestore } from '../../functions/test/support/firestore';
 import { operationNames } from '../../functions/test/support/operations';
@@ -33,7 +32,7 @@ interface Body {
 
 const count = (text: string) => (JSON.parse(text) as Body).count;
 
-/** Lists the fields of a response that are null in all of its records. local/sample/records.ts has no values for them. */
+/** Lists the fields of a response that are null in all of its records, so local/sample/records.ts has no values for them. */
 function listEmptyFields(text: string): string[] {
   const records = Object.values(JSON.parse(text) as Body).find((value) => typeof value === 'object') ?? {};
   const hasValue = new Map<string, boolean>();
@@ -109,7 +108,7 @@ test('the last line says that the data is gone if its folder was deleted', async
   const dataDir = temporaryFolder();
   const local = await startLocalServer({ DATA_DIR: dataDir });
   rmSync(dataDir, { recursive: true });
-  expect((await local.stop()).stdout).toMatch(/\nStopped\. \S+ was deleted meanwhile, and the data is gone\.\n$/);
+  expect((await local.stop()).stdout).toMatch(/\nStopped\. \S+ was deleted, and the data is gone\.\n$/);
 });
 
 test('the server ends with npm, although the shell between them passes no signal on', async () => {
@@ -177,21 +176,17 @@ test.concurrent('if no Firestore responds at the address, it ends with one line 
   expect(stderr).toMatch(/^No Firestore responds at .* FIRESTORE_EMULATOR_HOST.*\n$/);
 });
 
-test.concurrent(
-  'the process of Firestore ends with its parent, whatever has started, and whatever is in its folder',
-  async () => {
-    const dataDir = temporaryFolder();
-    mkdirSync(join(dataDir, 'server'));
-    for (const isStarted of [false, true]) {
-      const child = forkProgram('local/server/firestore-process.ts', { NODE_OPTIONS: '--import tsx' });
-      const exited = once(child, 'exit');
-      child.send({ port: 0, dataDir, indexes: {}, sampleProject: PROJECT });
-      if (isStarted) expect(await once(child, 'message')).toMatchObject([{ address: expect.any(String) as string }]);
-      child.disconnect();
-      expect(await exited).toEqual([0, null]);
-    }
-  },
-);
+test.concurrent('the process of Firestore ends with its parent, also before it has started', async () => {
+  const dataDir = temporaryFolder();
+  for (const isStarted of [false, true]) {
+    const child = forkProgram('local/server/firestore-process.ts', { NODE_OPTIONS: '--import tsx' });
+    const exited = once(child, 'exit');
+    child.send({ port: 0, dataDir, indexes: {}, sampleProject: PROJECT });
+    if (isStarted) expect(await once(child, 'message')).toMatchObject([{ address: expect.any(String) as string }]);
+    child.disconnect();
+    expect(await exited).toEqual([0, null]);
+  }
+});
 
 /** Opens a connection and sends the head of a request. The test sends the body. */
 async function beginRequest(local: LocalServer, body: string) {
@@ -209,7 +204,7 @@ async function beginRequest(local: LocalServer, body: string) {
   socket.on('error', () => undefined);
   const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(received)));
   socket.write(`${head.join('\r\n')}\r\n\r\n`);
-  // Once this one has its response, the request above has reached the service.
+  // When this request has its response, the one above has reached the service.
   await call(local.address('getTeams'), { headers: key });
   return { send: () => socket.write(body), closed };
 }

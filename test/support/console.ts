@@ -4,8 +4,8 @@ type LineTaker = (values: unknown[]) => boolean;
 let take: LineTaker = () => false;
 
 /**
- * Passes the console's info, warnings and errors to a function before they are printed. This module runs
- * before all others, because loggers keep the console methods that exist when they are loaded.
+ * Passes the console's info, warnings and errors to a function before they are printed. Jest loads this module
+ * before a test file, because loggers keep the console methods that exist when they are loaded.
  */
 export function takeConsoleLines(taker: LineTaker): void {
   take = taker;

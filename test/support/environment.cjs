@@ -2,7 +2,7 @@ const { channel } = require('node:diagnostics_channel');
 const { types } = require('node:util');
 const { default: NodeEnvironment } = require('jest-environment-node');
 
-/** The service subscribes to this channel until its process ends. In a test, {@link ProgramEnvironment} ends that with the file. */
+/** The service subscribes to this channel until its process ends. */
 const requests = channel('http.server.request.start');
 
 /**

@@ -122,7 +122,7 @@ function run(env: Variables, [program = '', ...args]: string[], cwd: string) {
   return { child, output, ended };
 }
 
-/** Whether a process, or any process that it started, still runs. */
+/** Returns whether a process, or any process that it started, still runs. */
 export function isGroupRunning(pid: number): boolean {
   try {
     return process.kill(-pid, 0);

@@ -19,7 +19,7 @@ const NOT_INHERITED = [
   /^(API_KEY|CORS_ALLOWED_ORIGINS|DATABASE_ID|DATA_DIR|SAMPLE_DATA|FUNCTIONS_PORT)$/,
 ];
 
-/** Variables that a machine may need for a secure connection, or to install packages. */
+/** Variables that a machine can need for a secure connection, or to install packages. */
 const INHERITED = /^(NODE_EXTRA_CA_CERTS|npm_config_(registry|cache|userconfig|globalconfig))$/i;
 
 /** The folder of curl's settings, instead of the user's own. */

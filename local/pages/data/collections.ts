@@ -4,14 +4,14 @@ import type { CollectionView } from './data-source';
 
 /** What the data pages know of the collections of the service. */
 
-/** The collections whose documents are shown newest first. */
+/** The collections whose documents are shown newest first by default. */
 const NEWEST_FIRST: readonly string[] = [
   collections.priceListRequests,
   collections.priceLists,
   collections.expectedForwardCosts,
 ];
 
-/** Adds the order of a collection to a view without one. */
+/** Adds the default order of a collection to a view without an order, if an index serves it. */
 export function addDefaultSort(collection: string, view: CollectionView): CollectionView {
   const sort = { field: 'created_at', direction: 'desc' } as const;
   const isDefault = view.sort === undefined && NEWEST_FIRST.includes(collection);

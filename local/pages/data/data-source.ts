@@ -27,7 +27,7 @@ export interface CollectionSize {
   count: number;
 }
 
-/** Counts the documents of each collection of the database, or of a document. */
+/** Counts the documents of each collection. @returns the sizes in order of path */
 export async function readSizes(collections: readonly CollectionReference[]): Promise<CollectionSize[]> {
   const sizes = collections.map(async (each) => ({ path: each.path, count: await countDocuments(each) }));
   return (await Promise.all(sizes)).sort((a, b) => (a.path < b.path ? -1 : 1));
@@ -52,7 +52,7 @@ export async function readPage(
   return { path: collection.path, documents: docs.slice(0, size), count, next: docs[size]?.id };
 }
 
-/** Parses the value of a filter. Links write it as JSON, which tells 1 from "1". */
+/** Parses the value of a filter. Links write it as JSON, to distinguish 1 from "1". Any other text is taken as it is. */
 function parseValue(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -13,7 +13,7 @@ import { formatCell, formatFields, shorten, type FindLink } from './values';
 
 const MAX_COLUMNS = 8;
 
-/** Cuts a SHA-256 in hex, but not an id that Firestore generates. */
+/** The length up to which an id is shown complete: more than an id that Firestore generates, less than a SHA-256 in hex. */
 const MAX_ID_TEXT = 24;
 
 export function renderOverview(
@@ -70,7 +70,7 @@ export function renderFound(
     <ul>
       ${documents}
     </ul>`;
-  const nothing = html`<p>No request was accepted with this id, and no document has it.</p>`;
+  const nothing = html`<p>No accepted request and no document has this id.</p>`;
   const body = html`${rows.length > 0 ? renderRequests(rows, findLink) : undefined}
   ${documents.length > 0 ? list : undefined} ${rows.length + documents.length === 0 ? nothing : undefined}`;
   return renderPage('', `Found: ${shorten(id, MAX_ID_TEXT)}`, body);
@@ -128,7 +128,7 @@ function renderRequests(requests: readonly RequestRow[], findLink: FindLink, vie
   return renderTable(['boq_list_id', 'status', ...heads, 'documents'], rows, documents, REQUEST_FIELDS);
 }
 
-/** @param view the order and filter of the page, which the heads of the columns change */
+/** @param view the filter of the page, and its order, which the heads of the columns change */
 function renderDocuments({ path, documents }: CollectionPage, findLink: FindLink, view: CollectionView): Html {
   const names = selectColumns(documents);
   const rows = documents.map((document) => {
@@ -144,8 +144,8 @@ function renderDocuments({ path, documents }: CollectionPage, findLink: FindLink
 }
 
 /**
- * Renders a table, and says which fields of its documents it does not show. It may be wider than the screen, so it takes the focus:
- * the keyboard can then scroll it.
+ * Renders a table, and says which fields of its documents it does not show. It can be wider than the screen, so it takes the focus,
+ * and the keyboard can scroll it.
  */
 function renderTable(
   heads: readonly Content[],
@@ -176,7 +176,8 @@ function renderTable(
 }
 
 /**
- * Renders the head of a column. If an index serves the order, the head links to the view sorted by it, or reverses the order.
+ * Renders the head of a column, as a link to the view sorted by it: in descending order, if an index serves that and it is not the current
+ * order, otherwise in ascending order if an index serves that.
  *
  * @param field the stored field of the column
  */

@@ -10,7 +10,7 @@ import { findDocuments, findRequests, findRequestsOf, readRows } from './price-l
 import { parseDataUrl } from './urls';
 import { createFindLink } from './values';
 
-/** Responds to requests for data pages. It is loaded with the first one, because it loads the Firestore SDK. */
+/** Responds to requests for data pages. This module is loaded at the first request, because it loads the Firestore SDK. */
 
 /** The number of requests on the overview. */
 const NEWEST = 10;
@@ -67,7 +67,7 @@ async function createPage(firestore: Firestore, url: URL): Promise<Page> {
     const found = await readPage(firestore.collection(path), sorted);
     const isRequests = path === collections.priceListRequests;
     const rows = isRequests ? await readRows(firestore, found.documents) : undefined;
-    // A collection exists as long as it has documents; those of a document may be empty.
+    // A top-level collection exists only while it has documents. A subcollection without documents gets an empty page.
     const isKnown = path.includes('/') || names.includes(path);
     return { status: isKnown ? 200 : 404, page: renderCollection(found, sorted, findLink, rows) };
   }

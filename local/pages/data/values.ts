@@ -8,11 +8,11 @@ import { toDataUrl, toFindUrl } from './urls';
 
 const MAX_CELL_TEXT = 32;
 
-/** A stored time lies between 1973 and the last moment of a `Date`. */
+/** A number in this range can be a time. It begins in 1973 and ends at the last moment of a `Date`. */
 const MIN_TIME_MS = 100_000_000_000;
 const MAX_TIME_MS = 8_640_000_000_000_000;
 
-/** Whether a value is a time in Unix milliseconds: an integer between these moments, in a field whose name ends in `_at`. */
+/** Returns whether a value is a time in Unix milliseconds: an integer in this range, in a field whose name ends in `_at`. */
 const isTime = (field: string, value: unknown): value is number =>
   field.endsWith('_at') && Number.isSafeInteger(value) && Number(value) > MIN_TIME_MS && Number(value) <= MAX_TIME_MS;
 
@@ -53,7 +53,7 @@ function withDates(field: string, value: unknown): unknown {
   return isTime(field, value) ? new Date(value) : value;
 }
 
-/** Whether a value is a map and not an instance of a class, such as a timestamp. */
+/** Returns whether a value is a map and not an instance of a class, such as a timestamp. */
 function isMap(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype = Object.getPrototypeOf(value) as object | null;

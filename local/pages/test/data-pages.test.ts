@@ -80,7 +80,7 @@ test('a collection is read page by page, each document once, in the order of ids
   expect(ids).toEqual(Array.from({ length: PAGE_SIZE * 2 + 1 }, (_, i) => String(i).padStart(6, '0')));
 });
 
-test('a status filters, and a column sorts in both directions over pages, which the page says', async () => {
+test('a status filters, a column sorts over all pages in both directions, and the page says so', async () => {
   await write('items', 120, (i) => ({ status: i % 3 === 0 ? 'ready' : 'failed', number: (i * 7) % 120 }));
   const first = (await get('/data/items')).text;
   const ready = (await get(getLink(first, 'ready') ?? '')).text;
@@ -147,7 +147,7 @@ test('ids with any characters have pages', async () => {
   expect((await get(getLink(text, id.replaceAll('&', '&amp;')) ?? '')).text).toContain('Odd');
 });
 
-test('fields with any name are shown, and sorted by', async () => {
+test('fields with any name are shown, and a column sorts by each', async () => {
   const names = ['constructor', 'toString', '~*/[]', 'a.b', '`', ' ', '-x'];
   await db.doc('odd/with').set(Object.fromEntries(names.map((name) => [name, `value of ${name}`])));
   await db.doc('constructor/x').set({});
@@ -191,7 +191,7 @@ test('the pages are read-only and load no script', async () => {
   expect(text).not.toContain('<script');
 });
 
-test('a column can be sorted by if an index of firestore.indexes.json serves the order, also within a filter', async () => {
+test('a page offers to sort by a column if an index of firestore.indexes.json serves the order, also within a filter', async () => {
   await db.doc('price_lists/one').set({ name: 'One', price_list_price: 1 });
   await db.doc('price_lists/one/products/two').set({ name: 'Two', price_list_price: 1 });
   const findSorts = async (path: string) => (await get(path)).text.match(/sort=-\w+/g)?.sort();
@@ -255,12 +255,12 @@ describe('price lists', () => {
     ['price_list_id', 'new', [CURRENT, RELEASED]],
     ['expected_forward_cost_id', 'cost-new', [CURRENT, RELEASED]],
     ['request_id', 'request-1', [CURRENT, RELEASED]],
-  ])('the box finds them by %s', async (_, id, rows) => {
+  ])('the search finds them by %s', async (_, id, rows) => {
     const { status, text } = await get(`/data?find=${id}`);
     expect([status, getRows(text)]).toEqual([200, rows]);
   });
 
-  test('the box finds a document of another collection', async () => {
+  test('the search finds a document of another collection', async () => {
     await db.doc('orders/ord-1').set({ status: 'WAITING' });
     expect(getLink((await get('/data?find=ord-1')).text, 'orders/ord-1')).toBe('/data/orders/ord-1');
   });

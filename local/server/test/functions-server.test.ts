@@ -47,7 +47,7 @@ test('every export of the bundle is served in its own region', async () => {
 });
 
 test.each(['/', '/demo/us-central1/echoes', '/demo/us-central1'])(
-  'at %s there is no function, and the response lists the address of each',
+  'at %s there is no function, and the response lists the address of each function',
   async (path) => {
     const { origin, addresses } = await host();
     const { status, headers, text } = await call(origin + path);
@@ -72,7 +72,7 @@ describe('a request target', () => {
   const ADDRESS = '/demo/us-central1/echo';
 
   test.each(['', '/', '//', '/more', '/more/?a=b%2Fc&d', '/favicon.ico', '?a=%zz', '/%zz', '/a%20b'])(
-    'with "%s" after the address gets what a deployed function responds to it',
+    'with "%s" after the address gets the response of a deployed function',
     async (rest) => {
       const { origin } = await host();
       const deployed = getTestServer('echo').listen(0, '127.0.0.1');
@@ -101,7 +101,7 @@ describe('a request target', () => {
   });
 });
 
-test('the server breaks off a request that takes too long when it closes', async () => {
+test('a server that closes breaks off a request after the given time', async () => {
   const { promise: received, resolve } = Promise.withResolvers();
   const functions = await host({ getExtraRoute: () => resolve });
   const never = call(functions.origin).then(

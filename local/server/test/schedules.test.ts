@@ -1,7 +1,7 @@
 import { startFunctionsServer, type DeployableFunction } from '../functions-server';
 import { startSchedules } from '../schedules';
 
-/** Starts a server with one scheduled function. Its clock stands 30 s before a full minute. */
+/** Starts a server with one scheduled function. The clock is 30 s before a full minute. */
 async function start() {
   jest.useFakeTimers({ now: 30_000, doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
   const run = jest.fn();
