@@ -10,7 +10,7 @@ const USAGE = `Usage: firestore-local [options]
   --port PORT          port to listen on (default 8080; 0 for any free port)
   --host HOST          address to listen on (default 127.0.0.1)
   --data DIR           data folder (default: in memory, nothing is kept)
-  --indexes FILE       a firestore.indexes.json; queries that need another index are refused
+  --indexes FILE       a firestore.indexes.json; queries that need an undeclared index are refused
   --help
 `;
 

@@ -31,13 +31,12 @@ export interface FirestoreOptions {
 
 /** A running Firestore. Clients reach it with `FIRESTORE_EMULATOR_HOST=<address>`. */
 export interface EmbeddedFirestore {
-  readonly host: string;
   readonly port: number;
   /** `host:port` or `[host]:port`, as in FIRESTORE_EMULATOR_HOST. */
   readonly address: string;
   /** Injects faults into calls, and removes them. */
   readonly faults: Pick<Faults, 'inject' | 'clear'>;
-  /** Calls a listener with every call that has ended and could be decoded. Returns the function that removes it. */
+  /** Calls a listener with every call that ends, unless its request could not be decoded. Returns the function that removes it. */
   observe(listener: (call: EndedCall) => void): () => void;
   /**
    * Calls a listener with every commit that changes a document, in order, before the response is sent. The listener must not
@@ -82,10 +81,10 @@ export interface PlainDocument {
  */
 export async function startFirestore(options: FirestoreOptions = {}): Promise<EmbeddedFirestore> {
   const { host = '127.0.0.1', port = 0, dataDir = IN_MEMORY, clock = Date.now } = options;
+  const indexes = new Indexes(options.indexes ?? {});
   const storage = dataDir === IN_MEMORY ? undefined : SqliteStorage.open(dataDir);
   const store = new Store(storage, clock);
   const transactions = new Transactions();
-  const indexes = new Indexes(options.indexes ?? {});
   const service = new Service(store, transactions, indexes, options.indexes !== undefined);
   const calls = observeCalls(({ rpc, request }, _, send) =>
     service.respond(rpc, request, (message) => send(encodeResponse(rpc, message))),
@@ -99,7 +98,6 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
   }
   const address = `${host.includes(':') ? `[${host}]` : host}:${server.port}`;
   return {
-    host,
     port: server.port,
     address,
     faults: calls.faults,
@@ -137,7 +135,6 @@ function toCommittedChange({ collection, id, old, doc }: DocumentChange): Commit
   };
 }
 
-/** Creates the request of a commit that sets all documents. */
 function createSeed(project: string, documents: readonly PlainDocument[]): Requests['Commit'] {
   const database = `projects/${project}/databases/(default)`;
   const writes = documents.map(({ collection, id, data }): Write => ({

@@ -5,11 +5,12 @@ import { RpcError, type Code } from './protocol/errors';
 import { startGrpcServer } from './protocol/grpc-server';
 import type { Rpc } from './protocol/requests';
 
-/** A server in front of another Firestore. It injects faults and observes calls. */
+/** A server in front of another Firestore. Its `clear` deletes the documents only of databases to which it has forwarded calls. */
 export type FirestoreFront = Omit<EmbeddedFirestore, 'observeCommits' | 'addIfEmpty'>;
 
 /**
- * Starts a server that forwards calls to another Firestore and injects faults. It refuses the calls that it cannot decode.
+ * Starts a server that forwards calls to another Firestore and injects faults. It refuses the calls that
+ * it cannot decode, because they are malformed or because firestore-local does not serve them.
  * @param target the `host:port` of the other Firestore, such as Google's emulator
  */
 export async function startFirestoreFront(target: string): Promise<FirestoreFront> {
@@ -25,12 +26,10 @@ export async function startFirestoreFront(target: string): Promise<FirestoreFron
     databases.add(`projects/${project}/databases/${database}`);
     await forward(client, rpc, bytes, send);
   });
-  const host = '127.0.0.1';
-  const server = await startGrpcServer(host, 0, calls.handle);
+  const server = await startGrpcServer('127.0.0.1', 0, calls.handle);
   return {
-    host,
     port: server.port,
-    address: `${host}:${server.port}`,
+    address: `127.0.0.1:${server.port}`,
     faults: calls.faults,
     observe: calls.observe,
     counts: calls.counts,
@@ -57,7 +56,7 @@ const passThrough = (bytes: Buffer): Buffer => bytes;
 /** Forwards a call to another Firestore, and sends its response messages to the client. */
 function forward(client: Client, rpc: Rpc, bytes: Buffer, send: SendBytes): Promise<void> {
   const metadata = new Metadata();
-  // Emulators treat this token as an administrator, who is exempt from rules.
+  // With this token, Google's emulator applies no security rules to the call.
   metadata.set('authorization', 'Bearer owner');
   const path = `/google.firestore.v1.Firestore/${rpc}`;
   const call = client.makeServerStreamRequest(path, passThrough, passThrough, bytes, metadata);

@@ -5,8 +5,8 @@ import { toFields } from '../src/protocol/values';
 import { rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
 
 /*
- * Which queries single-field indexes serve, which indexes merge, and which queries need a composite index. Google's emulator
- * checks no indexes, unlike production. https://firebase.google.com/docs/firestore/query-data/index-overview
+ * Tests which queries need a declared index. Google's emulator checks no indexes, unlike production.
+ * https://firebase.google.com/docs/firestore/query-data/index-overview
  */
 const indexes: IndexDefinitions = {
   indexes: [

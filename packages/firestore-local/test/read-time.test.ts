@@ -24,7 +24,7 @@ const open = async () => {
   };
 };
 
-test('a read time separates the commits before it from those after it, even if the clock stands still', async () => {
+test('a read time separates the commits before it from those after it, even if the clock does not advance', async () => {
   const { run, close } = await open();
   const versions = times(20, (n) => [set('a/1', { n: int(n) }), get('a/1')]).flat();
   const reads = times(20, (n) => read(['a/1'], { readTime: `$read:${2 * n + 1}` }));

@@ -1,5 +1,5 @@
 import type { DocumentChange, StoredDoc } from '../storage/collections';
-import { RpcError, unsupported } from '../protocol/errors';
+import { unsupported } from '../protocol/errors';
 import type { Indexes } from './indexes';
 import { assertInDatabase, parseDocumentPath, type DocumentPath } from '../protocol/paths';
 import type { Requests, Write } from '../protocol/requests';
@@ -23,22 +23,6 @@ export class Commits {
     if (transaction) this.transactions.endForCommit(transaction);
     const { time, results } = this.apply(located);
     return { writeResults: results, commitTime: Timestamp.fromMicros(time) };
-  }
-
-  /** Applies each write separately, so a failed one does not affect the others. One invalid write fails the whole batch. */
-  batchWrite({ database, writes }: Requests['BatchWrite']): object {
-    const response = { writeResults: [] as object[], status: [] as object[] };
-    for (const located of locateWrites(database, writes)) {
-      try {
-        response.writeResults.push(...this.apply([located]).results);
-        response.status.push({});
-      } catch (error) {
-        if (!(error instanceof RpcError)) throw error;
-        response.writeResults.push({});
-        response.status.push({ code: error.status, message: error.message });
-      }
-    }
-    return response;
   }
 
   /** Computes the changes of the writes, and applies all or none. */

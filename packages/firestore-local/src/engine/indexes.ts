@@ -27,7 +27,7 @@ export interface IndexDefinitions {
   }[];
 }
 
-/** The indexes of every field without an override. */
+/** The single-field indexes of a field to which no override applies. */
 const AUTOMATIC: readonly FieldIndex[] = [
   { order: 'ASCENDING', queryScope: 'COLLECTION' },
   { order: 'DESCENDING', queryScope: 'COLLECTION' },
@@ -41,7 +41,7 @@ interface IndexField {
   readonly mode: IndexMode;
 }
 
-/** The index that a query needs: first its equalities in any order, then the fields of its order. */
+/** The fields of an index that would serve a query alone: its equalities in any order, and then the suffix. */
 interface IndexRequirement {
   readonly group: string;
   readonly scope: Scope;
@@ -64,8 +64,8 @@ export class Indexes {
   }
 
   /**
-   * Checks that indexes serve a query. Each must end with the whole order of the query, with the same directions. Several are
-   * merged to cover the equalities. https://firebase.google.com/docs/firestore/query-data/index-overview
+   * Checks that indexes serve a query. Each must end with the query's order, without the fields of equalities. Several indexes
+   * together can cover the equalities. https://firebase.google.com/docs/firestore/query-data/index-overview
    *
    * @throws RpcError FAILED_PRECONDITION with a message that names the index to declare
    */
@@ -78,7 +78,8 @@ export class Indexes {
 
   /**
    * Counts the index entries of a document. Each field, also within a map, has one per ascending or descending index, and an
-   * array has one per distinct element. A composite index adds one, or one per distinct element of an array in it.
+   * array also has one per distinct element. A composite index whose fields all exist adds one, or one per distinct element of an
+   * array that it contains.
    */
   countEntries(group: string, fields: MapValue): number {
     let count = 0;
@@ -116,7 +117,7 @@ export class Indexes {
       }));
   }
 
-  /** Returns the single-field indexes of a field, from its override, that of the nearest map around it, `*` or the default. */
+  /** Returns the indexes of a field: of its override, else of the nearest map's override, else of `*`, else the automatic ones. */
   private getFieldIndexes(group: string, path: FieldPath): readonly FieldIndex[] {
     const overrides = this.definitions.fieldOverrides ?? [];
     if (overrides.length === 0) return AUTOMATIC;
@@ -148,7 +149,7 @@ export class Indexes {
     return found && equalities.every((path) => covered.has(path));
   }
 
-  /** Returns all indexes that might serve the query, each with the document name as its last field. */
+  /** Returns the indexes of the query's fields and all composite indexes, each with the document name as its last field. */
   private getCandidates({ group, scope, equalities, suffix }: IndexRequirement): IndexField[][] {
     const paths = new Set([...equalities, ...suffix.map(({ path }) => path)].filter((path) => path !== '__name__'));
     const single = [...paths].flatMap((path) =>
@@ -188,7 +189,7 @@ function getPrefix(suffix: readonly IndexField[], fields: readonly IndexField[])
 /** A filter on one field. */
 export type Term = Exclude<Filter, { kind: 'and' }>;
 
-/** Returns the comparisons of a filter. */
+/** Returns the terms that a filter joins with AND. */
 export const getTerms = (filter: Filter): readonly Term[] =>
   filter.kind === 'and' ? filter.filters.flatMap(getTerms) : [filter];
 

@@ -18,7 +18,7 @@ import { Reference, getValueSize, type Value } from '../protocol/values';
  */
 
 const MAX_DISJUNCTIONS = 30;
-/** The maximum size of a value in an index. A query cannot find a longer value. */
+/** The maximum size of an indexed value. Firestore refuses a longer value in a filter. */
 const MAX_QUERIED_BYTES = 1500;
 
 /**
@@ -34,7 +34,7 @@ export function assertQuery(source: StructuredQuery, orders: readonly Order[]): 
   if (terms.reduce((product, term) => product * getOperands(term).length, 1) > MAX_DISJUNCTIONS) {
     throw invalid(`Invalid query. A query holds at most ${MAX_DISJUNCTIONS} disjunctions.`);
   }
-  // Firestore adds the fields of several ranges to the order of the results. This server refuses them.
+  // Firestore adds the fields of several ranges to the order of the results. This server refuses such a query.
   const compared = terms.filter((term) => !isEquality(term) || isName(term.path));
   const isRange = compared.some((term) => !isEquality(term));
   if (isRange && countPaths(compared) > 1) throw unsupported('Ranges of several fields');
@@ -89,7 +89,7 @@ function assertKey(value: Value, database: string): void {
   assertInDatabase(parseDocumentPath(value.name), database);
 }
 
-/** Refuses names in descending order, for which Firestore has no index, unless the index of a field with an equality serves them. */
+/** Refuses an order that begins with descending names, for which Firestore has no index unless the query has an equality on a field. */
 function assertNameOrder([first]: readonly Order[], terms: readonly Term[]): void {
   if (!first?.descending || !isName(first.path)) return;
   if (terms.some((term) => isEquality(term) && !isName(term.path))) return;

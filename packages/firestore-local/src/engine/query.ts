@@ -59,7 +59,7 @@ function getQueryCollections({ source }: PreparedQuery, store: Store): string[] 
 }
 
 /**
- * Completes the order with the field of a range and the document's name. Both take the direction of the last given term.
+ * Adds the field of a range and the document's name to an order that lacks them, in the direction of its last term or ascending.
  * https://firebase.google.com/docs/firestore/query-data/order-limit-data
  */
 function completeOrder({ orderBy, filter }: StructuredQuery): Order[] {
@@ -114,7 +114,7 @@ function createComparison(operator: Operator, operand: Value): (value: Value) =>
   return comparisons[operator];
 }
 
-/** Compiles a cursor to a comparison with a document. The result is negative before the cursor, positive after it. */
+/** Compiles a cursor to a comparison with a document. The result is negative if the document is before the cursor. */
 function compileCursor({ values, before }: Cursor, orders: readonly Order[]): (doc: StoredDoc) => number {
   const terms = orders.slice(0, values.length).map(({ path, descending }, i) => {
     return { read: createValueReader(path), sign: descending ? -1 : 1, value: values[i] ?? null };
@@ -189,14 +189,14 @@ function* slice(batches: Iterable<readonly StoredDoc[]>, limit: number): Generat
 
 function sortDocs(docs: readonly StoredDoc[], orders: readonly Order[]): StoredDoc[] {
   const terms = orders.map(({ path, descending }) => ({
-    // compareDocs compares names. Within one collection it need not concatenate them.
+    // Names need no reader: compareByName builds them only if the collections differ.
     read: isName(path) ? undefined : createValueReader(path),
     sign: descending ? -1 : 1,
   }));
   const entries = docs.map((doc) => ({ doc, keys: terms.map(({ read }) => read?.(doc) ?? null) }));
   entries.sort((a, b) => {
     for (let i = 0; i < terms.length; i++) {
-      const order = terms[i]?.read ? compareValues(a.keys[i] ?? null, b.keys[i] ?? null) : compareDocs(a.doc, b.doc);
+      const order = terms[i]?.read ? compareValues(a.keys[i] ?? null, b.keys[i] ?? null) : compareByName(a.doc, b.doc);
       if (order !== 0) return order * (terms[i]?.sign ?? 1);
     }
     return 0;
@@ -204,8 +204,7 @@ function sortDocs(docs: readonly StoredDoc[], orders: readonly Order[]): StoredD
   return entries.map(({ doc }) => doc);
 }
 
-/** Compares documents by their names. */
-function compareDocs(a: StoredDoc, b: StoredDoc): number {
+function compareByName(a: StoredDoc, b: StoredDoc): number {
   if (a.collection === b.collection) return compareStrings(a.id, b.id);
   return compareNames(getResourceName(a), getResourceName(b));
 }

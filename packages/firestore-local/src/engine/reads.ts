@@ -9,10 +9,10 @@ import type { Store } from '../storage/store';
 import type { Transaction, Transactions } from './transactions';
 import { Timestamp } from '../protocol/values';
 
-/** Sends one message of a response. If it returns a promise, the sender waits for it before the next message. */
+/** Sends one message of a response. If it returns a promise, the caller waits for it before the next message. */
 export type SendMessage = (message: object) => Promise<void> | undefined;
 
-/** How a read sees the documents. */
+/** The time and the transaction of a read. */
 interface ReadContext {
   /** The time of the versions that the read returns, in microseconds; undefined stands for the latest versions. */
   readonly readTime: number | undefined;

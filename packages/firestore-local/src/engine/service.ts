@@ -37,7 +37,6 @@ export class Service {
     RunQuery: (request, send) => this.reads.query(request, send),
     RunAggregationQuery: (request, send) => this.reads.count(request, send),
     Commit: (request, send) => send(this.commits.commit(request)),
-    BatchWrite: (request, send) => send(this.commits.batchWrite(request)),
     BeginTransaction: ({ database }, send) =>
       send({ transaction: encodeTransactionId(this.transactions.begin(database).id) }),
     Rollback: ({ transaction }, send) => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { RpcError, invalid } from '../protocol/errors';
 
-/** The number of open transactions that the server remembers. The oldest are forgotten first. */
+/** The maximum number of open transactions. One more ends the oldest. */
 const MAX_OPEN = 10_000;
 
 /** A transaction. It locks nothing: its commit fails if a read would no longer return what the transaction has read. */

@@ -27,8 +27,8 @@ export function assertWrite(write: Write): void {
 }
 
 /**
- * A document of at most this many encoded bytes is not counted, because it reaches no limit, unless an array is in 16 indexes:
- * an element takes at least four bytes. A value counts at most eight times its bytes, and a name about 300,000 bytes.
+ * A document of at most this many encoded bytes is not measured. Its fields count at most eight times their bytes, and its name
+ * about 300,000. An array element takes at least four bytes, so only an array in more than 16 indexes could exceed the limit.
  */
 const SMALL_DOCUMENT_BYTES = MAX_INDEX_ENTRIES / 4;
 

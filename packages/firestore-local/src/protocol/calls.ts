@@ -5,11 +5,11 @@ import type { CallHandler } from './grpc-server';
 import type { Requests, Rpc } from './requests';
 import type { ResponseStream } from './response-stream';
 
-/** Sends one encoded message of a response. If it returns a promise, the responder waits for it before the next message. */
+/** Sends one encoded message of a response. If it returns a promise, the caller waits for it before the next message. */
 export type SendBytes = (message: Buffer) => Promise<void> | undefined;
 
 /**
- * Answers a call. The embedded Firestore does so itself, and a front forwards the call to another Firestore.
+ * Responds to a call. The embedded Firestore does so itself, and a front forwards the call to another Firestore.
  *
  * @throws RpcError for every status other than OK
  */
@@ -23,7 +23,6 @@ export interface ObservedCalls {
   readonly counts: () => Record<Rpc, number>;
 }
 
-/** Puts faults, counts and listeners in front of a responder. */
 export function observeCalls(respond: Responder): ObservedCalls {
   const faults = new Faults();
   const listeners = new Set<(call: EndedCall) => void>();
@@ -85,7 +84,7 @@ function decodeCall({ rpc, bytes }: IncomingCall): Call {
   return { rpc, project, database, request };
 }
 
-/** Returns a resource name in a request. Any one names its database, because Firestore refuses names of several databases. */
+/** Returns one resource name of a request. It names the database, because Firestore refuses a request with several databases. */
 function findResourceName(request: Requests[Rpc]): string {
   if ('database' in request) return request.database;
   return 'query' in request ? request.query.parent : request.parent;

@@ -6,8 +6,8 @@ import { assertTimestamp } from './value-rules';
 import { Reference, Timestamp, compareByKey, type MapValue, type Value } from './values';
 
 /*
- * Decodes and encodes protobuf messages by the definitions in @google-cloud/firestore-api. It converts the message of a value to
- * a Value. A `Document` within another message stays bytes, because stored fields are sent unchanged.
+ * Decodes and encodes protobuf messages by the definitions in @google-cloud/firestore-api. The message of a value becomes a
+ * Value. A `Document` within another message stays bytes, because stored fields are sent unchanged.
  */
 
 /** A decoded message. protobufjs gives absent fields their defaults: '', 0, false, [] or null. */
@@ -132,7 +132,7 @@ const toMap = (fields: unknown): MapValue => new Map(Object.entries(fields as Re
 
 /**
  * Puts fields into one canonical order, so that equal fields have equal bytes. JavaScript puts integer-like keys first. The
- * others follow in the order of their UTF-8 bytes. Firestore defines no order.
+ * other keys follow in the order of their UTF-8 bytes. Firestore defines no order.
  */
 function toFieldsMessage(map: MapValue): { fields: Record<string, Value> } {
   const fields = Object.create(null) as Record<string, Value>;
@@ -157,7 +157,7 @@ export function decodeDocument(bytes: Uint8Array): { name: string; fields: MapVa
   return { name: name as string, fields: toMap(fields) };
 }
 
-/** Encodes a `Document` with fields that are encoded already: concatenated messages are one message. */
+/** Encodes a `Document` with fields that are already encoded. Protobuf reads concatenated messages as one. */
 export function encodeDocument(
   name: string,
   { fields, createTime, updateTime }: { fields: Buffer; createTime: number; updateTime: number },
@@ -194,7 +194,7 @@ export function createFieldReader(path: FieldPath): (fields: Buffer) => Value | 
   };
 }
 
-/** Moves the reader to the length of the value under a key. In canonical form the key comes before the value. */
+/** Moves the reader to the length of the value under a key, and returns whether the key exists. Each key precedes its value. */
 function seekEntry(reader: Reader, key: Buffer): boolean {
   while (reader.pos < reader.len) {
     reader.pos++; // tag of the entry

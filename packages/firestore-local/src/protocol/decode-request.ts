@@ -51,7 +51,6 @@ const readers: { readonly [K in Rpc]: (request: Message) => Requests[K] } = {
     if (request['pageToken']) throw unsupported('A list of collections in several pages');
     return { parent: toText(request['parent']), pageSize: toNumber(request['pageSize']) };
   },
-  BatchWrite: (request) => ({ database: readDatabase(request), writes: toList(request['writes']).map(readWrite) }),
 };
 
 /** All operations that are served. */

@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 
-/** The name of a gRPC status: `NOT_FOUND`, `ABORTED`… */
+/** The name of a gRPC status, such as `NOT_FOUND`. */
 export type Code = keyof typeof status;
 
 /** A gRPC status other than OK, thrown by a handler. */

@@ -22,7 +22,7 @@ export type FaultAction<K extends Rpc = Rpc> =
   /** Destroys the connection, with all other calls on it. */
   | { readonly kind: 'drop' }
   | { readonly kind: 'delay'; readonly ms: number }
-  /** Never responds. */
+  /** Never ends the response. */
   | { readonly kind: 'hang' }
   /** Runs a function, and waits if it returns a promise. The function can kill a process, inspect the data, or hold the call. */
   | { readonly kind: 'call'; readonly run: (call: Call<K>) => unknown };
@@ -32,11 +32,11 @@ export interface Fault<K extends Rpc = Rpc> {
   readonly rpc: K;
   /** Counts only calls for which this returns true. */
   readonly match?: (call: Call<K>) => boolean;
-  /** The first affected call among those that match, from 1, the default. */
+  /** The number of the first affected call among those that match. Default 1. */
   readonly nth?: number;
   /** The number of consecutive calls that the fault affects. Default 1. */
   readonly times?: number;
-  /** Before the call takes effect (the default), after its effect but before the response ends, or after this many messages. */
+  /** Before the call takes effect (the default), after its effect but before the response ends, or after this many messages of it. */
   readonly when?: 'before' | 'after' | { readonly messages: number };
   readonly action: FaultAction<K>;
 }
@@ -47,7 +47,7 @@ export interface InjectedFault {
   readonly count: number;
   /** Resolves with the first affected call, when the fault applies. */
   readonly fired: Promise<Call>;
-  /** Removes the fault. Calls that it has already matched keep it. */
+  /** Removes the fault. It still applies to calls that it has already matched. */
   remove(): void;
 }
 
@@ -73,7 +73,7 @@ export class MatchedFaults {
   ) {}
 
   /**
-   * Applies the faults at a point. A number is the count of messages sent so far. Returns undefined if there are no faults.
+   * Applies the faults at a point. A number is the count of messages sent so far. Returns undefined if none applies.
    * @throws RpcError or NoResponse instead of the call's response
    */
   at(point: 'before' | 'after' | number): Promise<void> | undefined {
@@ -107,7 +107,7 @@ async function applyFault(active: ActiveFault, call: Call): Promise<void> {
   }
 }
 
-/** Injected faults. Every fault that matches a call counts it. */
+/** The injected faults. Each counts the calls that match it. */
 export class Faults {
   private readonly active = new Set<ActiveFault>();
 

@@ -30,7 +30,7 @@ const ignore = (): void => undefined;
 
 /**
  * Starts a server on Node's HTTP/2. The server of @grpc/grpc-js 1.14 throws outside of any handler if a client resets a stream
- * right after headers that the server rejects. It also knows no status but RESOURCE_EXHAUSTED for a long message.
+ * right after headers that the server rejects. It also refuses a long message with RESOURCE_EXHAUSTED, unlike Firestore.
  */
 export async function startGrpcServer(host: string, port: number, handle: CallHandler): Promise<GrpcServer> {
   const sockets = new Set<Socket>();

@@ -28,7 +28,7 @@ export class MessageMemory {
   private readonly held = new Map<MessageReader, number>();
   private total = 0;
 
-  /** Counts the bytes that a reader holds now. May call `onEvicted` of readers. */
+  /** Sets the number of bytes that a reader holds. Can evict other readers, and then calls their `onEvicted`. */
   update(reader: MessageReader, bytes: number): void {
     this.total += bytes - (this.held.get(reader) ?? 0);
     this.held.delete(reader);
@@ -86,7 +86,7 @@ export class MessageReader {
     this.memory.update(this, 0);
   }
 
-  /** Adds bytes to the unfinished message, and returns all of it. */
+  /** Adds bytes to the unfinished message, and returns all its bytes so far. */
   private append(chunk: Buffer): Buffer {
     const size = this.size + chunk.length;
     if (size > this.held.length) {

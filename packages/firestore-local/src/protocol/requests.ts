@@ -6,7 +6,7 @@ import type { MapValue, Timestamp, Value } from './values';
 /** A condition on the stored document under which a write applies. */
 export type Precondition = { readonly exists: boolean } | { readonly updateTime: Timestamp };
 
-/** One write of a commit or a batch. `name` is the full resource name of the document. */
+/** One write of a commit. `name` is the full resource name of the document. */
 export type Write =
   | {
       readonly kind: 'update';
@@ -71,8 +71,7 @@ export interface Requests {
   /** A count of a query. `alias` is the name of the result. */
   RunAggregationQuery: { query: StructuredQuery; alias: string; consistency: Consistency };
   ListCollectionIds: { parent: string; pageSize: number };
-  BatchWrite: { database: string; writes: readonly Write[] };
 }
 
-/** The operations that the server supports. Others return UNIMPLEMENTED. */
+/** The operations that the server supports. A call of another operation fails with UNIMPLEMENTED. */
 export type Rpc = keyof Requests;

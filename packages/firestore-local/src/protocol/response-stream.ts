@@ -42,7 +42,7 @@ export function createResponseStream(stream: ServerHttp2Stream, socket: Socket):
   let hasEnded = false;
   let cancelled = false;
   stream.once('close', () => (cancelled = !hasEnded));
-  // An error is sent after headers too. Without them, the SDK treats it as a missing response and retries the call.
+  // Headers precede an error too. Without them, the SDK treats the error as a missing response and retries the call.
   const sendHeaders = (): void => {
     if (!stream.headersSent) stream.respond({ 'content-type': 'application/grpc' }, { waitForTrailers: true });
   };
@@ -89,7 +89,7 @@ export function createResponseStream(stream: ServerHttp2Stream, socket: Socket):
 /** The maximum length of a status text. It can quote a long name, and Node refuses headers of more than 64 KiB. */
 const MAX_TEXT = 4000;
 
-/** Percent-encodes `%` and all but printable ASCII: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
+/** Truncates the text, and encodes `%` and all but printable ASCII: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
 const encodeMessage = (message: string): string =>
   message
     .slice(0, MAX_TEXT)

@@ -4,11 +4,12 @@ import { RpcError, unsupported } from './errors';
 import { toMessage } from './message-readers';
 import type { ResponseStream } from './response-stream';
 
-/** The operations that the server does not support. It refuses each message at once with the reason. Mobile SDKs open a refused `Write` again. */
+/** Operations that the server refuses at each message, with the reason. Mobile SDKs then call `Write` again. */
 export const UNSERVED: Readonly<Record<string, (message: Buffer, response: ResponseStream) => void>> = {
   Listen: refuseTarget,
   Write: (_, response) => response.fail(unsupported('Writes of web and mobile SDKs')),
   ListDocuments: (_, response) => response.fail(unsupported('Listings of documents')),
+  BatchWrite: (_, response) => response.fail(unsupported('Batches of writes (BulkWriter)')),
   PartitionQuery: (_, response) => response.fail(unsupported('Partitions of a query')),
   ExecutePipeline: (_, response) => response.fail(unsupported('Pipelines')),
 };

@@ -22,7 +22,7 @@ export function assertMicroseconds({ nanos }: Timestamp): void {
   if (nanos % 1000 !== 0) throw invalid('timestamp cannot have more than microseconds precision');
 }
 
-/** Checks the references in a value. Other values are checked as they are decoded. @throws RpcError INVALID_ARGUMENT */
+/** Checks the references in a value. Timestamps are checked as they are decoded. @throws RpcError INVALID_ARGUMENT */
 export function assertValue(value: Value): void {
   if (typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) for (const item of value) assertValue(item);

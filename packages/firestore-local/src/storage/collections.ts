@@ -57,7 +57,7 @@ function replaceDocs(
  */
 export class Collection {
   private readonly docs = new Map<string, StoredDoc>();
-  /** The documents in the order of their ids, without the changes of `unplaced`. */
+  /** The documents in the order of their ids, except that those in `unplaced` have changed since. */
   private sorted: readonly StoredDoc[] = [];
   private readonly unplaced = new Set<string>();
   /** The changes of recent commits, oldest first. */

@@ -171,7 +171,7 @@ export class SqliteStorage {
     }
   }
 
-  /** Creates the error of a full disk. Prints it only once, because clients repeat their commits. */
+  /** Creates the error of a full disk. Prints it once until a commit succeeds, because clients repeat their commits. */
   private reportFull(): RpcError {
     const message = `The disk of the data folder ${this.folder} (DATA_DIR) is full: nothing is stored until it has space.`;
     if (!this.isFull) console.error(message);

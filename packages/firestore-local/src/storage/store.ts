@@ -10,7 +10,7 @@ import type { SqliteStorage } from './sqlite-storage';
 const RETENTION_MICROS = 60 * 60 * 1e6;
 /** The upper bound of the memory for earlier versions. The store drops the oldest first. */
 const RETENTION_BYTES = 256 * 1024 * 1024;
-/** The memory that one change takes besides the fields of the version that it replaced, in bytes. */
+/** The approximate memory of one change, without the fields of the version that it replaced. */
 const CHANGE_BYTES = 100;
 
 /** The changes of one commit to one collection, while the store keeps them. */
@@ -25,7 +25,7 @@ type CommitListener = (changes: readonly DocumentChange[]) => void;
 
 /**
  * The documents of every database, in memory. A collection is loaded from disk when it is first used. All methods are
- * synchronous, so code between two awaits sees one state. Times are microseconds since 1970.
+ * synchronous, so code between two awaits sees one state. Times are microseconds since 1970, but `now` returns milliseconds.
  */
 export class Store {
   private readonly collections = new Map<string, Collection>();
@@ -142,7 +142,7 @@ export class Store {
     this.storage?.close();
   }
 
-  /** Forgets the versions that were replaced more than {@link RETENTION_MICROS} ago, or that take too much memory. */
+  /** Forgets the versions that were replaced at least {@link RETENTION_MICROS} ago, or that take too much memory. */
   private dropExpired(): void {
     for (const commit of this.retained) {
       if (commit.time > this.lastTime - RETENTION_MICROS && this.retainedBytes <= RETENTION_BYTES) return;

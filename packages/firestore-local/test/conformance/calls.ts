@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from './protocol';
 
-/* Short forms of the protocol's messages, for cases.ts and deviations.ts. */
+/* Short forms of the protocol's messages. */
 
 /** One call. Strings in its request can refer to the database and to earlier responses: sequence.ts lists how. */
 export interface Call {
@@ -8,7 +8,7 @@ export interface Call {
   readonly request: JsonObject;
 }
 
-/** The name of the root of a sequence's database, and of a document in another one. */
+/** The resource names of the root of a sequence's database, and of a document in another database. */
 export const DOCUMENTS = '$db/documents';
 export const OTHER = 'projects/other/databases/(default)/documents/a/1';
 

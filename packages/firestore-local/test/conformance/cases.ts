@@ -18,7 +18,6 @@ import {
   field,
   get,
   group,
-  inDatabase,
   int,
   limit,
   long,
@@ -43,9 +42,9 @@ import {
 } from './calls';
 import type { JsonObject } from './protocol';
 
-/* The calls that the embedded Firestore answers as Google's emulator does. Most cases are rows of a table. */
+/* For these calls, the embedded Firestore returns what Google's emulator returns. Most cases are rows of a table. */
 
-/** Calls to one database. */
+/** A sequence of calls to one database. */
 export interface Case {
   readonly title: string;
   readonly calls: readonly Call[];
@@ -292,19 +291,6 @@ const scripts: Readonly<Record<string, readonly Call[]>> = {
     get('a/1'),
     commit(update('a/1', { f: int(1) }), update('a/2', {}, exists(false)), remove('a/3')),
     commit(update('a/1', { f: int(2) }), remove('a/2'), update('a/__x__')),
-    query(),
-  ],
-  'a batch of writes, of which some fail': [
-    set('a/1', { f: int(1) }),
-    inDatabase('BatchWrite', {
-      writes: [
-        ...[update('a/1', {}, exists(false)), update('a/2', { f: int(2) }), remove('a/3', exists(true)), remove('a/4')],
-        update('a/5', { f: int(5) }, { ...mask('g'), ...exists(true) }),
-      ],
-    }),
-    query(),
-    inDatabase('BatchWrite', { writes: [update('a/6'), update('a/__x__')] }),
-    inDatabase('BatchWrite'),
     query(),
   ],
   'writes that do nothing': [set('a/1'), commit(), commit({}), get('a/1')],

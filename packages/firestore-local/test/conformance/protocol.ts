@@ -3,8 +3,8 @@ import { Client, Metadata, credentials, status, type ServiceError } from '@grpc/
 import protobuf from 'protobufjs';
 
 /*
- * Sends requests of google.firestore.v1.Firestore, as the JSON of their messages, to any server. It uses no code of the embedded
- * Firestore, which its users test.
+ * Sends requests of google.firestore.v1.Firestore, as the JSON of their messages, to any server. This module uses no code of the
+ * embedded Firestore, because the tests compare that code with it.
  */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -19,7 +19,6 @@ export interface Response {
   readonly messages: readonly JsonObject[];
 }
 
-/** A server that answers calls. */
 export interface Server {
   call(rpc: string, request: JsonObject): Promise<Response>;
   close(): void;
@@ -34,7 +33,7 @@ export function connect(address: string): Server {
     'grpc.max_receive_message_length': -1,
     'grpc.max_send_message_length': -1,
   });
-  // Google's emulator treats this token as an administrator, who is exempt from rules.
+  // With this token, Google's emulator applies no security rules to the calls.
   const metadata = new Metadata();
   metadata.set('authorization', 'Bearer owner');
   return {

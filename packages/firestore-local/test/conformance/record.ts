@@ -5,8 +5,6 @@ import { deviations } from './deviations';
 import { connect } from './protocol';
 import { runSequence, type Answer } from './sequence';
 
-/* Records the answers of Google's emulator. conformance.test.ts compares those of the embedded Firestore with them. */
-
 const USAGE = `Usage: npm run firestore -- [options]
 
 Records the answers of Google's emulator. npm test compares those of the embedded Firestore with them.
