@@ -24,7 +24,7 @@ export const sha256 = (text: string | Buffer): Buffer => createHash('sha256').up
  * Parses the API key setting: one key per line, so that a new one can be added before the old one is
  * removed. A line is a name with a digest, such as `acme:<64 hex digits>`, or a plain key. A line that
  * begins with `#` is a comment. Whitespace around a line is ignored. Any other line with whitespace or
- * a colon is invalid, and the other lines still work.
+ * a colon is invalid, and the valid lines still work.
  */
 export function parseApiKeys(setting: string): ApiKeySetting {
   const parsed: ApiKeySetting = { keys: [], plainKeys: [], invalidLines: [] };

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * The elapsed time and timers of work on keys and of calls to Firestore. Tests replace them with virtual
- * ones. Times that are stored or compared with stored ones come from Firestore, with each read.
+ * The elapsed time and timers of this process. Tests of keys and of calls to Firestore replace them with
+ * virtual ones. Times that are stored, or compared with stored ones, come from Firestore with each read.
  */
 export type Clock = typeof systemClock;
 
 export const systemClock = {
-  /** Milliseconds since some moment. Never goes back, and stands still while the machine is suspended. */
+  /** Milliseconds since a fixed moment. Never decreases, and may not count the time while the machine is suspended. */
   elapsedMs: () => performance.now(),
 
   /** Resolves after `ms` milliseconds, or rejects as soon as the signal aborts. */
@@ -15,7 +15,7 @@ export const systemClock = {
 
   /**
    * Creates a signal that aborts after `ms` milliseconds, or with a parent. The caller must call `cancel`,
-   * because the timer stays in memory until then. `AbortSignal.timeout` has no such function.
+   * or the timer stays in memory until it fires. The timer of `AbortSignal.timeout` cannot be cancelled.
    *
    * @param createReason creates the reason with which the signal aborts after `ms`
    */
@@ -26,7 +26,7 @@ export const systemClock = {
   },
 };
 
-/** Returns the result of `fn`, or rejects when the signal aborts first. The call itself continues. */
+/** Returns the result of `fn`, or rejects as soon as the signal aborts. A call that has begun then continues. */
 export async function abortable<T>(signal: AbortSignal, fn: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();

@@ -44,23 +44,22 @@ export const instanceLimits = {
 
 /**
  * Returns the full address of a service account of the deployed project. Firebase's tools complete
- * `name@` only for the function, not for the secret that they grant it.
+ * `name@` for the function, but not when they grant the account access to a secret.
  */
 export const getServiceAccount = (name: string) => expr`${name}@${projectID}.iam.gserviceaccount.com`;
 
 export const getApiKeys = (): ApiKey[] => parseApiKeys(apiKeySecret.value()).keys;
 
-/** Returns the numbers of the invalid lines. Reads the environment directly, like {@link assertAllowedOrigins}. */
+/** Reads the environment directly, for the same reason as {@link assertAllowedOrigins}. */
 export const getInvalidApiKeyLines = (): number[] => parseApiKeys(process.env[apiKeySecret.name] ?? '').invalidLines;
 
 export const getDatabaseId = (): string => databaseId.value().trim() || DEFAULT_DATABASE_ID;
 
-/** Whether add price lists and the sweep must not write (docs/runbook.md#restore). */
 export const areWritesPaused = (): boolean => writesPaused.value();
 
 export const getAllowedOrigins = (): string[] => parseOrigins(corsAllowedOrigins.value());
 
-/** An invalid setting. Its stack is its message, so that Node prints one sentence. */
+/** An invalid setting. Its stack is only its message, so that Node prints one sentence. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   override readonly stack = this.message;
@@ -84,7 +83,7 @@ export const getServiceContext = (service: string) => ({
   version: process.env['K_REVISION'] ?? 'local',
 });
 
-/** Returns the version, and as `commit` the digest of the deployed files. The build replaces these variables with their values. */
+/** `commit` is the digest of the deployed files. The build replaces these variables with their values. */
 export const getBuild = () => ({
   version: process.env['BUILD_VERSION'] ?? 'local',
   commit: process.env['BUILD_COMMIT'] ?? 'local',
@@ -92,7 +91,7 @@ export const getBuild = () => ({
 
 export const isEmulated = (): boolean => process.env['FUNCTIONS_EMULATOR'] !== undefined;
 
-/** Whether this process is a Cloud Run instance. Firebase's emulator sets `K_SERVICE` too. */
+/** Firebase's emulator sets `K_SERVICE` too. */
 export const isCloudRunInstance = (): boolean => process.env['K_SERVICE'] !== undefined && !isEmulated();
 
 function parseOrigins(value: string): string[] {

@@ -25,7 +25,7 @@ export type ErrorCode = keyof typeof ERROR_DEFINITIONS;
 
 interface ApiErrorOptions {
   headers?: Record<string, string>;
-  /** After how many ms the same request may succeed without an operator; null if it cannot. */
+  /** Milliseconds after which the request may succeed without an operator, for `Retry-After`; null for no header. */
   retryAfterMs?: number | null;
   needsOperator?: boolean;
   cause?: unknown;
@@ -34,7 +34,7 @@ interface ApiErrorOptions {
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly headers: Readonly<Record<string, string>>;
-  /** For the log: whether a key requires review and the sweep does not resume it. */
+  /** For the log: whether the key requires review and the sweep will not resume its attempt. */
   readonly needsOperator: boolean;
 
   /** @param message what happened, for the log */
@@ -80,9 +80,9 @@ export class PayloadTooLargeError extends ApiError {
   }
 }
 
-/** Aborts work when the platform stops the instance, or an operator stops the command. The work may be repeated. */
+/** Aborts work when the platform stops the instance, or an operator stops the command. The work can be repeated. */
 export class StoppedError extends Error {
-  /** @param reserveMs time for failing the running attempts, which may be shorter for a stop than for a timeout */
+  /** @param reserveMs time for failing the running attempts, which can be shorter for a stop than for a timeout */
   constructor(
     message: string,
     readonly reserveMs = FAILURE_RESERVE_MS,

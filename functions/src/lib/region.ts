@@ -1,5 +1,5 @@
 /**
- * The region of the functions, best near the database. Addresses contain it: if you change it, also
- * replace it in the pages and examples under docs, and tell clients their new addresses.
+ * The region of the functions, which should be near the database. Addresses contain it. If you change it,
+ * search the repository for the old one, run `npm run generate`, and tell clients their new addresses.
  */
 export const REGION = 'us-central1';

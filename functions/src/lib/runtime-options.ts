@@ -6,8 +6,8 @@ import { REGION } from './region';
 const defaults = { region: REGION, cpu: 1, ...instanceLimits } as const;
 
 /**
- * Who can reach an operation. Firebase's tools set both options at every deployment, so a setting made
- * by hand would be lost. The API key decides who is served.
+ * Everyone can reach an operation, and the API key decides who is served. Each deployment sets
+ * `ingressSettings` and `invoker` again, so a change made by hand is lost.
  */
 const operationDefaults = { ...defaults, ingressSettings: 'ALLOW_ALL', invoker: 'public' } as const;
 
@@ -18,15 +18,15 @@ const readDefaults = {
   timeoutSeconds: 120,
 } as const;
 
-/** Options of the complete lists. They are small, so one instance serves many requests at once. */
+/** Options of the reads of complete lists. Their responses are small, so one instance serves many requests at once. */
 export const listOptions = { ...readDefaults, memory: '512MiB', concurrency: 40 } as const;
 
-/** Options of the reads whose size the client chooses. Sixteen responses of up to 45 MB fit into the memory. */
+/** Options of the reads of a range of dates. Each of the 16 concurrent responses buffers at most about 30 MB. */
 export const rangeOptions = { ...readDefaults, memory: '1GiB', concurrency: 16 } as const;
 
 /**
- * Options of add price lists. Four concurrent creations of 32 MB take half of the memory. The
- * timeout is about twice what the largest list needs (docs/performance.md#scale).
+ * Options of add price lists. Four concurrent creations with bodies of 32 MB take about half of the
+ * memory. The timeout is about twice what the largest list needs (docs/performance.md#scale).
  */
 export const writeOptions = {
   ...operationDefaults,
@@ -37,9 +37,8 @@ export const writeOptions = {
 } as const;
 
 /**
- * Options of the sweep. Four concurrent resumes of 32 MB take less memory than as many
- * requests. The timeout is the longest that Cloud Scheduler allows. The only instance runs one sweep
- * at a time.
+ * Options of the sweep. Its four concurrent resumes take less memory than four creations of the same
+ * lists. The timeout is the longest that Cloud Scheduler allows. The only instance runs one sweep at a time.
  */
 export const sweepOptions = {
   ...defaults,

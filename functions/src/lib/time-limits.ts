@@ -1,17 +1,14 @@
-/**
- * The time limits that depend on each other, in milliseconds. A limit that follows from others is
- * computed from them.
- */
+/** The time limits that depend on each other, in milliseconds. */
 
 /** The timeout of one try of a call, after which the try fails with DEADLINE_EXCEEDED. */
 export const CALL_TIMEOUTS_MS = {
-  /** A read of documents, a count of records, or the wait for the next document of an SDK query. */
+  /** A read of documents, the count of keys in review, or the wait for the next document of an SDK query. */
   read: 10_000,
   commit: 20_000,
   /**
-   * One call of a query, which then continues after its last document, or a count of the entries of a
-   * list. It is long enough to notice a dead connection, and short enough for a second try within the
-   * 120 s of a read operation.
+   * One call of a query, or a count of entries or of all keys. After this time, a query without the SDK
+   * continues after its last document. It is long enough to notice a dead connection, and short enough for
+   * a second try within the 120 s of a read operation.
    */
   query: 45_000,
 };
@@ -22,15 +19,15 @@ const EVENT_MS = CALL_TIMEOUTS_MS.read + CALL_TIMEOUTS_MS.commit;
 export const RENEWAL_INTERVAL_MS = 20_000;
 
 /**
- * How long an attempt owns its key after its claim and after each renewal. A commit that began before
- * the renewal was due ends within the lease. If calls hang, a renewal may come too late: the owner then
- * keeps the expired lease until another event meets it.
+ * How long an attempt owns its key after its claim, a resume or a renewal. A commit that begins before
+ * the next renewal is due ends within the lease. If calls hang, that renewal may come too late. The owner
+ * then still owns the key until an event of someone else expires the lease.
  */
 export const LEASE_DURATION_MS = RENEWAL_INTERVAL_MS + CALL_TIMEOUTS_MS.commit;
 
 export const MAX_PAUSE_MS = 5_000;
 
-/** Reserved for failing an attempt: an event whose response is lost, a pause, and the read that shows its effect. */
+/** Reserved for failing an attempt: an event whose response is lost, a pause, and a read that shows its effect. */
 export const FAILURE_RESERVE_MS = EVENT_MS + MAX_PAUSE_MS + CALL_TIMEOUTS_MS.read;
 
 /** Reserved for the response, after the reserve for failing the attempt. */
@@ -40,7 +37,7 @@ const RESPONSE_RESERVE_MS = 15_000;
 const READ_RESERVE_MS = 5_000;
 
 /**
- * Returns how long a function may work until it stops itself, ahead of the platform's timeout.
+ * Returns how long a function can work before it stops itself, ahead of the platform's timeout.
  *
  * @param writes whether it needs time to fail its attempts
  */
@@ -49,7 +46,7 @@ export const getTimeLimitMs = ({ timeoutSeconds }: { timeoutSeconds: number }, w
 
 /** The steps of a stopping instance, by the time after SIGTERM. Cloud Run sends SIGKILL after 10 s. */
 export const STOP_MS = {
-  /** Aborts writes in progress. Most have ended by then. */
+  /** Aborts the creations and resumes that are still in progress. */
   abortWrites: 5_000,
   /** Ends reads, and stops waiting for all other handlers. */
   stopWaiting: 8_000,
@@ -60,31 +57,32 @@ export const STOP_MS = {
 export const STOP_RESERVE_MS = 2_000;
 
 /**
- * The retry regimes: no try begins later than this after the first. All calls to Firestore have one.
- * A timeout or stop of the work ends every regime but `reserve`, which is for the steps after that.
+ * The retry regimes. The last try of a call begins at most this long after the first. Every call to Firestore
+ * has a regime. A timeout or a stop of the work ends every regime except `reserve`, which is for the steps
+ * after that.
  */
 export const RETRY_MS = {
   /**
-   * Covers an outage of almost a minute, or a connection that died silently. For queries without the SDK,
-   * counted from their last document; for the calls of the command, the sweep and the audit; and for the writes
-   * of a resume, which becomes due again if they fail.
+   * Covers an outage of almost a minute, or a connection that died silently. For the calls of resumes, sweeps,
+   * audits and the command, and for queries without the SDK. Such a query counts the time again from the first
+   * error after a document.
    */
   outage: 60_000,
-  /** The claim of a key, until the first try's claim would expire. `reserve` covers the read that shows whether a claim landed. */
+  /** For the claim of a key, until the lease of a claim by the first try would expire. */
   claim: LEASE_DURATION_MS,
-  /** The writes of an attempt under its lease. An outage delays the attempt, and does not fail it. Ends if another event takes the key. */
+  /** For the writes of a creation after its claim, until its time is up, its instance stops or its lease is lost. */
   attempt: Infinity,
-  /** The event that fails an attempt, and the last read after a claim. */
+  /** For failing an attempt, for the read after a failed claim or resume, and for clearing `sweep_due_at`. */
   reserve: FAILURE_RESERVE_MS,
 };
 
 export type RetryRegime = keyof typeof RETRY_MS;
 
-/** The time from one sweep to the next. Sweeps begin at full minutes. */
+/** The time between two scheduled starts of the sweep. */
 export const SWEEP_INTERVAL_MS = 60_000;
 
-/** How long after its start a sweep may resume an attempt. `Retry-After` includes this time. */
+/** The time in which a sweep usually resumes a due attempt after its start. `Retry-After` includes it. */
 export const SWEEP_START_MS = 5_000;
 
-/** How often a sweep reads which keys became due while resumes are in progress. */
+/** How often a sweep queries for more due keys while resumes are in progress. */
 export const SWEEP_ASK_INTERVAL_MS = 10_000;

@@ -12,7 +12,7 @@ export interface WorkContext {
   readonly newToken: () => string;
   /** Trace id of the request, 32 hex digits; null without one. */
   readonly traceId: string | null;
-  /** Logged in the line of the request. */
+  /** For the log line of a request. */
   readonly counters: Counters;
 }
 
@@ -24,7 +24,7 @@ export interface Counters {
   phasesMs: Partial<Record<Phase, number>>;
 }
 
-/** Phases of a request. A creation has the first four in this order. The last two are waits, for documents and for the client. */
+/** A creation has the first four phases, in this order. The last two are waits for documents and for the client. */
 export type Phase = 'body' | 'claim' | 'entries' | 'completion' | 'firestore' | 'client';
 
 export async function measurePhase<T>({ phasesMs }: Counters, phase: Phase, fn: () => Promise<T>): Promise<T> {

@@ -3,8 +3,8 @@ import { getDatabaseId } from '../config';
 
 /**
  * The gRPC connection for the queries of query.ts and for batches of entries, which make up nearly all calls. They
- * bypass the Firestore SDK, which would take most of their time and most of a cold start: see
- * docs/decisions/0009-past-the-library.md.
+ * bypass the Firestore SDK, which would take most of the time of a large read and lengthen a cold start by half
+ * (docs/decisions/0009-past-the-library.md).
  */
 
 /**
@@ -33,7 +33,7 @@ export function getConnection(): ReturnType<typeof openConnection> {
 
 const FIRESTORE_ADDRESS = 'firestore.googleapis.com:443';
 
-/** Connects as the Firestore SDK does: to FIRESTORE_EMULATOR_HOST if it is set, otherwise to Google with the default credentials. */
+/** Like the Firestore SDK, connects to FIRESTORE_EMULATOR_HOST if it is set, otherwise to Google. */
 async function openConnection() {
   const emulator = process.env['FIRESTORE_EMULATOR_HOST'];
   /** `projects/<project>/databases/<database>` */
@@ -67,7 +67,7 @@ async function openConnection() {
   return { client, databasePath, documentsPath, prepareCall };
 }
 
-/** Returns the project that the environment names, as in a deployed function, or the one that the Firestore SDK finds. */
+/** Returns the project that the environment names, as in a deployed function, or that the Firestore SDK finds. */
 async function resolveProjectId(): Promise<string> {
   const named = process.env['GOOGLE_CLOUD_PROJECT'] ?? process.env['GCLOUD_PROJECT'];
   if (named !== undefined) return named;

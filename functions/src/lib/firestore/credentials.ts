@@ -5,10 +5,10 @@ import { getErrorMessage } from '../errors';
 
 /**
  * Returns the credentials of both channels: TLS, and with each call an access token of the default
- * credentials, which are those of a function's service account. firebase-admin caches and renews the token.
+ * credentials, which in a function are those of its service account. firebase-admin caches and renews the token.
  *
- * A failed renewal gets the code UNAVAILABLE, so that the call is retried. Its original code is an
- * HTTP status of the metadata server, which gRPC would not understand.
+ * A failed renewal gets the code UNAVAILABLE, so that the call is retried. Its original code can be an
+ * HTTP status of the metadata server, which is not a code of gRPC.
  *
  * @throws ConfigError in Firebase's emulator, which must not reach a real database
  */

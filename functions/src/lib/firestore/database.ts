@@ -22,7 +22,7 @@ import { getDatabaseId } from '../config';
 import type { WorkContext } from '../work-context';
 import { CALL_TIMEOUTS_MS } from '../time-limits';
 
-/** The database for one request. Each call is one try, which the request's context counts. */
+/** The database for one request, sweep or command, whose context counts the calls. */
 export type Database = ReturnType<typeof createDatabase>;
 
 export type CommitWrites = Pick<Transaction, 'create' | 'set' | 'update'>;

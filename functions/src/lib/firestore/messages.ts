@@ -57,7 +57,7 @@ export function encodeRunQueryRequest(
 
 /**
  * @returns undefined for a response without a document, which only reports progress
- * @throws Error if the bytes are not such a message
+ * @throws Error if the bytes are not a RunQueryResponse
  */
 export function decodeDocument(response: Buffer): { id: string; fields: StoredFields } | undefined {
   const { document } = Response.RunQueryResponse.decode(response);
@@ -84,7 +84,7 @@ function toStoredFields({ fields }: Response.IMapValue): StoredFields {
   return map;
 }
 
-/** Returns undefined for a value that is not a string, an array or a map: responses contain no others. */
+/** Returns undefined for a value that is not a string, an array or a map. The read operations show no others. */
 function toStoredValue({ stringValue, mapValue, arrayValue }: Response.IValue): unknown {
   if (mapValue) return toStoredFields(mapValue);
   if (arrayValue) return arrayValue.values?.map(toStoredValue) ?? [];

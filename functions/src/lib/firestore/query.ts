@@ -5,7 +5,7 @@ import { getConnection } from './connection';
 import { decodeDocument, encodeRunQueryRequest, type QuerySpec, type StoredFields } from './messages';
 import { Backoff, isTransient } from './retry';
 
-/** Batches save asynchronous steps, because one step for each message would take as long as all other work. */
+/** Messages are yielded in batches, because an asynchronous step for each would take as long as all other work. */
 const MESSAGES_PER_BATCH = 128;
 
 /** A batch of this size ends early, because a document can be as large as 1 MiB. */
@@ -38,11 +38,12 @@ export const streamQuery = <T>(
  * consumer takes them.
  *
  * Each document comes once, in the order of the query. After a transient error the query continues
- * after the last document, with the read time of the first call. It fails after a minute of errors
- * without a document.
+ * after the last document, with the read time of that document. It fails if retries bring no document
+ * for a minute.
  *
  * @param run makes each call; the simulation replaces it
- * @throws the reason of the context's signal as soon as the signal aborts
+ * @throws the last error of a call; as soon as the signal aborts, its reason, but during a pause the last error
+ * instead if the work is not stopped
  */
 export async function* streamDocuments<T>(
   context: WorkContext,
@@ -100,7 +101,7 @@ export async function* runQuery(
   }
 }
 
-/** Yields the messages of a call in batches, as fast as the consumer takes them. @throws the call's error after the last batch */
+/** Yields the messages of a call in batches. @throws the error of the call after the last batch */
 async function* readBatches(call: ClientReadableStream<Buffer>, counters: Counters): AsyncGenerator<readonly Buffer[]> {
   let messages: Buffer[] = [];
   let bytes = 0;
@@ -118,7 +119,7 @@ async function* readBatches(call: ClientReadableStream<Buffer>, counters: Counte
     end.error ??= error;
     notify();
   };
-  // These listeners stay: without one, the error of a cancelled call would end the process.
+  // These listeners are never removed, because an unhandled error of a cancelled call would end the process.
   call.on('end', onEnd).on('error', onEnd);
   while (!end.reached) {
     const nextMessages = () => new Promise<void>((resolve) => (notify = resolve));

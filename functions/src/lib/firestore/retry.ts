@@ -54,7 +54,7 @@ export async function retry<T>(fn: () => Promise<T>, context: WorkContext, regim
   }
 }
 
-/** Prefers what Firestore last answered, since it explains a failure better than a timeout. A stop takes precedence. */
+/** Prefers the last error of Firestore, which explains a failure better than a timeout. A stop takes precedence. */
 const getEndReason = (signal: AbortSignal, lastError: unknown): unknown =>
   signal.reason instanceof StoppedError ? signal.reason : lastError;
 
@@ -84,7 +84,7 @@ export class Backoff {
   }
 }
 
-/** Returns the pause after an error in ms. @param failures how many errors came before it */
+/** @param failures number of earlier errors */
 function getPauseMs(failures: number, afterOverload: boolean, random: () => number): number {
   const initialMs = afterOverload ? INITIAL_OVERLOAD_PAUSE_MS : INITIAL_PAUSE_MS;
   return Math.min(initialMs * 2 ** failures, MAX_PAUSE_MS) * (0.5 + random() / 2);
@@ -92,7 +92,6 @@ function getPauseMs(failures: number, afterOverload: boolean, random: () => numb
 
 export const isTransient = (error: unknown): boolean => TRANSIENT_CODES.has(getCode(error));
 
-/** Whether a commit failed because a record had changed since it was read. */
 export const isConflict = (error: unknown): boolean => CONFLICT_CODES.has(getCode(error));
 
 const isOverload = (error: unknown): boolean => getCode(error) === status.RESOURCE_EXHAUSTED;

@@ -7,9 +7,9 @@ import {
 } from '@grpc/grpc-js';
 
 /**
- * Makes each streaming call of the Firestore SDK a single try. The SDK repeats such a call up to five
- * times with pauses, depending on the error code. For ten seconds or more its caller would not learn
- * what Firestore answered: see docs/decisions/0005-own-retries.md.
+ * Makes each streaming call of the Firestore SDK a single try. After some errors, the SDK tries such a
+ * call up to five times, with pauses. For ten seconds or more, its caller would not learn what Firestore
+ * responded (docs/decisions/0005-own-retries.md).
  */
 
 /** The SDK never repeats a streaming call after this code. */

@@ -3,18 +3,18 @@ import { finished } from 'node:stream';
 import { ApiError } from '../errors';
 import { measurePhase, type WorkContext } from '../work-context';
 
-/** After an early response, the rest of the request's body is discarded up to one of these limits. */
+/** If a response is sent before its request is complete, the rest of the request is discarded up to one of these. */
 const LINGER = { idleMs: 2_000, maxMs: 5_000, maxBytes: 32 * 1024 * 1024 };
 
-/** Responses whose bodies are complete. An early one ends only when the rest of its request's body is discarded. */
+/** Responses whose bodies have been written completely. The response to an incomplete request ends later. */
 const finalResponses = new WeakSet<ServerResponse>();
 
-/** Whether the operating system has all bytes of a response's body. The rest of the request's body may still arrive. */
+/** Returns whether the operating system has a response's whole body, even if the request's body still arrives. */
 export const isAnswered = (response: ServerResponse): boolean =>
   finalResponses.has(response) && response.writableLength === 0;
 
 export class ClientWriter {
-  /** Chunks that the operating system does not have yet. */
+  /** Number of chunks that the operating system does not have. */
   #unsentChunks = 0;
 
   /** @param context its signal ends the wait for the client; a signal that has already aborted is ignored */
@@ -23,12 +23,12 @@ export class ClientWriter {
     private readonly context: Pick<WorkContext, 'signal' | 'counters'>,
   ) {}
 
-  /** Whether the client has left, or a stopping instance has already sent an error response. */
+  /** Whether the client has left, or the response has ended, such as with the error of a stopping instance. */
   get isOver(): boolean {
     return this.response.destroyed || this.response.writableEnded || finalResponses.has(this.response);
   }
 
-  /** Writes a chunk, which stays in memory until the client reads it. @returns false if the caller should wait for that */
+  /** Writes a chunk, which waits in memory for a slow client. @returns false if the caller should wait for `drain` */
   write(chunk: Buffer): boolean {
     this.#announceClose();
     this.#unsentChunks += 1;
@@ -43,11 +43,11 @@ export class ClientWriter {
   }
 
   /**
-   * Ends the response, and waits until its bytes are sent. If the request has not arrived completely,
-   * the connection closes after this call (nginx calls this a lingering close), because a client that is
-   * still sending would lose the response if it closed at once.
+   * Ends the response, and waits until the operating system has it. If the request has not arrived completely,
+   * the connection closes some time after that (nginx calls this a lingering close). If it closed at once, a client
+   * that is still sending would lose the response.
    *
-   * @returns whether all of it was sent; false if the client had left before
+   * @returns whether all chunks were sent; false if the client left before that
    * @throws ApiError request_timeout
    */
   async end(): Promise<boolean> {
@@ -68,13 +68,13 @@ export class ClientWriter {
     return this.#unsentChunks === 0;
   }
 
-  /** After an early response the connection is not used again, because the rest of the body may never end. */
+  /** After a response to an incomplete request, the connection is not used again, because the body may never end. */
   #announceClose(): void {
     const { response } = this;
     if (!response.headersSent && !response.req.complete) response.setHeader('Connection', 'close');
   }
 
-  /** Calls `start`, and waits until it calls `done` or the client leaves. @throws ApiError request_timeout */
+  /** Calls `start`, and waits until it calls `done` or the response closes. @throws ApiError request_timeout */
   async #waitFor(start: (done: () => void) => void): Promise<void> {
     const { response } = this;
     const { signal, counters } = this.context;
@@ -94,8 +94,8 @@ export class ClientWriter {
 }
 
 /**
- * Discards the rest of the request's body as it arrives. Then ends the response, which closes the
- * connection. A response in chunks gets its last chunk only then.
+ * Discards the rest of the request's body, up to a limit of {@link LINGER}. Then ends the response, which closes
+ * the connection. If the response has no Content-Length, the client learns only then that it is complete.
  */
 function lingerAndClose(response: ServerResponse): void {
   const { req: request } = response;

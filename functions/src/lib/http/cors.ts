@@ -3,10 +3,10 @@ import cors from 'cors';
 
 /**
  * Adds the CORS headers for an allowed origin, and `Vary: Origin` always. An origin is allowed only if
- * the list has exactly this origin, which applies to `null` too. A preflight may ask for any request
- * headers, because tracing libraries add their own and the list of origins is the control.
+ * the list has exactly this origin, which applies to `null` too. A preflight can ask for any request
+ * headers, because tracing libraries add their own and only the list of origins limits access.
  *
- * @returns false for an origin that is not allowed; true without one, as from a client that is not a browser
+ * @returns false for an origin that is not allowed; true for a request without an origin
  */
 export function applyCors(request: IncomingMessage, response: ServerResponse, allowedOrigins: string[]): boolean {
   response.appendHeader('Vary', 'Origin');

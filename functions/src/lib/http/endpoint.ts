@@ -76,16 +76,16 @@ async function handleRequest<Body>(
   });
 }
 
-/** Web servers commonly log this status, and never send it, for a client that left before its response. */
+/** Web servers commonly log this status for a client that left before its response. It is never sent. */
 const CLIENT_GONE_STATUS = 499;
 
-/** Returns the status to log. The response may have begun with another status, or not have reached the client. */
+/** Returns the status to log. The response may have begun with a different one, or may not have reached the client. */
 function resolveLoggedStatus({ response, hasClientGone }: Exchange, error: ApiError | undefined): number {
   if (error !== undefined) return ERROR_DEFINITIONS[error.code].status;
   return hasClientGone ? CLIENT_GONE_STATUS : response.statusCode;
 }
 
-/** Request ids that a client may choose: short, printable, and safe to log. */
+/** The request ids that a client can choose: short, printable, and safe to log. */
 const REQUEST_ID_PATTERN = /^[\w.-]{1,128}$/;
 
 function resolveRequestId({ headers }: IncomingMessage): string {
@@ -93,7 +93,7 @@ function resolveRequestId({ headers }: IncomingMessage): string {
   return REQUEST_ID_PATTERN.test(candidate) ? candidate : randomUUID();
 }
 
-/** Sends an error response. If a response has begun, breaks the connection instead, so that a partial response never looks complete. */
+/** Sends an error. If a response has begun, breaks the connection, so that the response never looks complete. */
 async function sendError(exchange: Exchange, error: ApiError): Promise<void> {
   const { response, context } = exchange;
   if (response.headersSent) {

@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { isCloudRunInstance } from '../config';
 
 /**
- * Prepares each request of this process before the Functions Framework sees it. Node publishes a
- * request on this channel before it calls any listener of the server.
+ * Prepares each request of this process before the Functions Framework sees it. Node publishes
+ * each request on this channel before it calls a listener of the server.
  */
 export function prepareEachRequest(): void {
   subscribe('http.server.request.start', (message) => {
@@ -41,8 +41,8 @@ function removeMalformedHeaders({ headers }: IncomingMessage): void {
 }
 
 /**
- * An instance serves one operation, whatever the path. The framework would answer an address that it
- * cannot route or decode, such as `*` or `/%ff`, in HTML.
+ * An instance serves one operation, whatever the path. The framework would respond in HTML to a path that
+ * it cannot route or decode, such as `*` or `/%ff`.
  */
 function removePath(request: IncomingMessage): void {
   request.url = '/';

@@ -4,8 +4,7 @@ import { prepareEachRequest } from './incoming-requests';
 import { stopOnSigterm } from './shutdown';
 
 /**
- * Prepares a process that serves functions, by installing what concerns all of its requests.
- * Importing an operation alone installs nothing.
+ * Prepares this process for all of its requests. Importing an operation alone does not.
  */
 export function startInstance(): void {
   prepareEachRequest();

@@ -16,19 +16,19 @@ import { shutdown } from './shutdown';
  * docs/architecture.md and scripts/openapi/document.ts describe it, and
  * functions/test/endpoints/common-errors.test.ts tests it.
  *
- *     preflight     204, 403             only where browsers may call
+ *     preflight     204, 403             only of an operation with `cors`
  *     method        405
- *     API key       500, 401             no byte of a body is read before
+ *     API key       500, 401             before any byte of a body is read
  *     pause         503                  only of an operation that writes
- *     body          400, 408, 413        only of a POST
+ *     body          400, 408, 413, 500   only of a POST; 500 if the instance stops
  *     handler       200, 409, 500
  */
 
 export interface HandlerResult extends Omit<OutgoingResponse, 'status'> {
   replayed?: boolean;
-  /** Number of products accepted; by default, of records in the response. */
+  /** Number of accepted products. Default: number of records in the response. */
   count?: number;
-  /** Facts about an accepted price list that are logged. */
+  /** Facts about an accepted price list, for the log. */
   facts?: Pick<RequestLogEntry, 'market_found' | 'currency_differs'>;
 }
 
@@ -37,10 +37,10 @@ export interface Endpoint<Body> {
   /** POST with a body, GET without. */
   method: 'GET' | 'POST';
   runtimeOptions: HttpsOptions & { timeoutSeconds: number };
-  /** Whether browsers may call from the allowed origins. */
+  /** Whether browsers can call the operation from pages of the allowed origins. */
   cors?: boolean;
   body?: RequestBody<Body>;
-  /** Whether the operation writes. A pause or a stop then refuses new work, and a stop leaves running work time to store its failure. */
+  /** Whether the operation writes. If so, a pause or a stop refuses requests, and a failure has time to be stored. */
   writes?: boolean;
   handler: (context: WorkContext, body: Body, sender: Sender) => Promise<HandlerResult> | HandlerResult;
 }
@@ -93,17 +93,17 @@ async function readEndpointBody<Body>(
 ): Promise<Body> {
   // A GET has no body.
   if (body === undefined) return undefined as Body;
-  // A handler that writes has not begun yet, so a stopping instance refuses it.
+  // A stopping instance refuses a request that would write, because its handler has not begun yet.
   const parent = writes ? AbortSignal.any([signal, shutdown.refuseWrites.signal]) : signal;
   return measurePhase(counters, 'body', () => readBody(request, body, parent));
 }
 
 const MAX_LOGGED_ORIGIN_LENGTH = 300;
 
-/** Cuts an origin and replaces unusual characters, because a client may send any text as its origin. */
+/** Cuts an origin and replaces unusual characters, because a client can send any text as its origin. */
 const toLoggedOrigin = (origin: string): string => origin.slice(0, MAX_LOGGED_ORIGIN_LENGTH).replace(/[^!-~]/g, '?');
 
-/** Responds to a preflight. Adds the CORS headers for an allowed origin. @returns whether it was a preflight */
+/** Adds the CORS headers for an allowed origin, and responds to a preflight. @returns whether the request was one */
 async function handleCors(exchange: Exchange): Promise<boolean> {
   const { request, response, context, logFields } = exchange;
   const isAllowed = applyCors(request, response, getAllowedOrigins());

@@ -57,7 +57,7 @@ const payloadTooLarge = (maxBytes: number) => new PayloadTooLargeError({ scope: 
 /** The connection cannot be used again, because the rest of the body may still arrive. */
 const bodyTimeout = (message: string) => new ApiError('request_timeout', message, { headers: { Connection: 'close' } });
 
-/** Reads the raw headers, because `prepareEachRequest` removes the content type from the others. */
+/** Reads the raw headers, because `prepareEachRequest` removes the content type from `headers`. */
 function getContentType({ rawHeaders }: IncomingMessage): string | undefined {
   const name = rawHeaders.findIndex((header, i) => i % 2 === 0 && header.toLowerCase() === 'content-type');
   return name === -1 ? undefined : rawHeaders[name + 1];
@@ -141,7 +141,7 @@ export function onIdle(request: IncomingMessage, destination: Writable, fn: () =
   };
 }
 
-/** Minimum number of characters to parse at a time, however small the client's chunks are. */
+/** Minimum number of characters to parse at a time, except at the end, even if the client's chunks are smaller. */
 const MIN_PARSED_CHARACTERS = 64 * 1024;
 
 /** Decodes a body, and skips a byte order mark at its start. */

@@ -5,7 +5,7 @@ import Negotiator from 'negotiator';
 import type { WorkContext } from '../work-context';
 import { ClientWriter } from './client-writer';
 
-/** A response of more bytes is sent in chunks. The platform allows 32 MiB with a Content-Length. */
+/** A larger response is sent in chunks, because the platform allows at most 32 MiB with a Content-Length. */
 export const MAX_BUFFERED_RESPONSE_BYTES = 30_000_000;
 
 /** Below this size, compression costs more time than it saves. */
@@ -22,15 +22,15 @@ export interface OutgoingResponse {
 
 /**
  * Sends a response, compressed if it is large enough and the client accepts that. Up to
- * {@link MAX_BUFFERED_RESPONSE_BYTES} it is buffered and sent with its Content-Length. Beyond that,
- * the buffer is sent and the rest follows in chunks.
+ * {@link MAX_BUFFERED_RESPONSE_BYTES} it is buffered and sent with its Content-Length. If it is
+ * larger, the buffer is sent, and what remains follows in chunks.
  *
  * While the response is buffered, an error of the body can still become an error response. After
  * that, only {@link ServerResponse.destroy} tells the client that the response is incomplete. The
  * body is no longer read once the client has disconnected.
  *
  * @param context its signal ends the wait for a client that reads slowly
- * @returns whether all of it was sent; false if the client had left before
+ * @returns whether all of it was sent; false if the client left before that
  * @throws what the body throws, and ApiError request_timeout
  */
 export async function sendResponse(
@@ -83,7 +83,7 @@ async function* toChunks(texts: Iterable<string> | AsyncIterable<string>): Async
   if (held !== '') yield Buffer.from(held);
 }
 
-/** Returns the encoding that the client prefers. A tie goes to Brotli, which is as fast as gzip and a quarter smaller. */
+/** Returns the encoding that the client prefers; in a tie Brotli, which is as fast as gzip and compresses better. */
 function negotiateEncoding(request: IncomingMessage): Encoding | undefined {
   const negotiator = new Negotiator(request) as {
     encoding(available: string[], options: { preferred: string[] }): string | undefined;
@@ -106,7 +106,7 @@ const ENCODERS = {
 
 type Encoding = keyof typeof ENCODERS;
 
-/** Compresses the chunks if there is an encoding. A short first chunk is the complete response, and is compressed faster here than in another thread. */
+/** Compresses the chunks. A short first chunk is the complete response, compressed sooner here than in another thread. */
 function encode(first: Buffer, rest: AsyncIterable<Buffer>, encoding: Encoding | undefined) {
   const encoder = encoding && ENCODERS[encoding];
   if (first.length < STREAM_CHUNK_BYTES) return [encoder?.encodeSync(first) ?? first];

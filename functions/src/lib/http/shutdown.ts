@@ -12,7 +12,7 @@ const LINGER_MS = 50;
 export class Shutdown {
   /** Aborts at SIGTERM. No new creation or resume begins after that. */
   readonly refuseWrites = new AbortController();
-  /** Aborts the writes that are still running after a few seconds. */
+  /** Aborts the creations and resumes that are still running after a few seconds. */
   readonly abortWrites = new AbortController();
   /** Ends the reads, and the wait for all other handlers. */
   readonly stopWaiting = new AbortController();
@@ -39,7 +39,7 @@ export class Shutdown {
     });
   }
 
-  /** Runs a handler. A stop waits for its end, because it may still fail an attempt whose client has left. */
+  /** Runs a handler. A stop waits for its end, because it may still have to fail an attempt whose client has left. */
   async waitFor(handle: () => Promise<void>): Promise<void> {
     this.#runningHandlers += 1;
     try {
@@ -56,8 +56,8 @@ export class Shutdown {
   }
 
   /**
-   * Accepts no more connections. Returns when all handlers have ended, the requests in progress have
-   * their responses and their connections are closed, or time is up.
+   * Accepts no more connections. Returns when all handlers have ended and all responses are closed, or
+   * when the time is up.
    */
   async stop(clock: Clock): Promise<void> {
     const startedAt = clock.elapsedMs();
@@ -68,7 +68,7 @@ export class Shutdown {
     for (const response of this.#openResponses) if (!response.headersSent) response.setHeader('Connection', 'close');
     this.#endStopIfDrained();
 
-    // The waits run in parallel, because timers are late on a busy machine and consecutive waits would
+    // The waits run in parallel, because timers are late on a busy machine and consecutive waits could
     // exceed the platform's 10 s.
     const wait = (ms: number, end?: AbortController) =>
       clock.sleep(ms, this.#drained.signal).then(
@@ -88,7 +88,7 @@ export const shutdown = new Shutdown();
 
 /**
  * Replaces the Functions Framework's SIGTERM handler, which exits in the middle of requests. This
- * happens at the first request, because the framework adds its handler when it listens.
+ * happens at the first request, because the framework adds its handler when it begins to listen.
  */
 export function stopOnSigterm(): void {
   let isReplaced = false;

@@ -1,7 +1,7 @@
 import { parseJson } from './parse';
 import { findSyntaxProblem, MAX_DEPTH } from './scanner';
 
-/** Parses a request body whose text arrives in chunks. A chunk may end anywhere, also within a token. */
+/** Parses a request body whose text arrives in chunks. A chunk can end anywhere, even within a token. */
 export interface BodyParser<Body> {
   /** @throws JsonSyntaxError, PayloadTooLargeError */
   write(text: string): void;
@@ -9,11 +9,11 @@ export interface BodyParser<Body> {
   end(): Body;
 }
 
-/** A text that is not JSON, or is nested too deep. */
+/** The text is not JSON, or has too many levels. */
 export class JsonSyntaxError extends Error {
   /**
-   * @param byteOffset 0-based offset of the first byte that cannot continue a JSON text
-   * @param received what is there instead
+   * @param byteOffset 0-based offset of the error, or the length of a text that ends too early
+   * @param received description of what the text has there
    */
   constructor(
     readonly byteOffset: number,
@@ -23,7 +23,7 @@ export class JsonSyntaxError extends Error {
   }
 }
 
-/** Returns a parser for a small body: it collects the text, and parses it at the end. */
+/** Returns a parser that collects the text of a small body, and parses it at the end. */
 export function createJsonParser<Body>(validate: (value: unknown) => Body): BodyParser<Body> {
   const texts: string[] = [];
   return {
@@ -48,7 +48,7 @@ function toSyntaxError(text: string): JsonSyntaxError {
   return new JsonSyntaxError(Buffer.byteLength(text.slice(0, index)), received);
 }
 
-/** Whether a value has more than this number of levels of objects and arrays. */
+/** Returns whether a value has more than `levels` levels of objects and arrays. */
 const isDeeper = (value: unknown, levels: number): boolean =>
   typeof value === 'object' &&
   value !== null &&

@@ -1,10 +1,10 @@
-/** A string, closed or not, and the colon after a name. */
+/** A string, even without its end, and the colon after it if it is a name. */
 const STRING = /("[^"\\]*(?:\\[^][^"\\]*)*"?)([ \t\n\r]*:)?/g;
 
 /**
- * Parses a JSON text as `JSON.parse` does, but never gives it an escaped member name. Node 24's V8 may
+ * Parses a JSON text with `JSON.parse`, but never gives it a member name with escapes. V8 in Node 24 can
  * confuse such a name with one that it has parsed before (https://github.com/nodejs/node/issues/63785),
- * so one client's body could change the meaning of another's.
+ * so the body of one client could change the meaning of another client's.
  *
  * @throws SyntaxError
  */
@@ -16,7 +16,7 @@ export function parseJson(text: string): unknown {
   return JSON.parse(withoutEscapedNames) as unknown;
 }
 
-/** Rewrites a name without escapes. A name that needs one, such as one with a quotation mark, names no field and becomes empty. */
+/** Rewrites a name without escapes, or as an empty name if it needs them. No field of a request has such a name. */
 function writeWithoutEscape(name: string): string {
   const written = JSON.stringify(JSON.parse(name));
   return written.includes('\\') ? '""' : written;

@@ -1,12 +1,11 @@
 type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | ':' | 'comma or end';
-/** Where the innermost object or array may end. */
-const MAY_CLOSE: Expected[] = ['value or ]', 'name or }', 'comma or end'];
+const EXPECTED_OR_CLOSER: Expected[] = ['value or ]', 'name or }', 'comma or end'];
 
-/** JSON that is nested deeper is rejected, because it takes time and no request needs it. */
+/** JSON with more levels is rejected, because it takes time to parse and no request needs it. */
 export const MAX_DEPTH = 64;
 
 export interface SyntaxProblem {
-  /** Index of the first character that cannot continue a JSON text; the text's length if it ends too early. */
+  /** Index of the first character that is wrong or opens a level too many; the text's length if it ends too early. */
   index: number;
   received: string;
 }
@@ -15,14 +14,14 @@ const SPACE = 0x20;
 const SPACES = /[ \t\n\r]*/y;
 /** A string without its closing quotation mark. */
 const OPEN_STRING = /"[^"\\\0-\x1f]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\0-\x1f]*)*/.source;
-/** A complete number: the next character cannot belong to it. */
+/** A number that the next character cannot continue. */
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\d.eE])/.source;
 const SCALAR = new RegExp(`${OPEN_STRING}"|${NUMBER}|true|false|null`, 'y');
 
 const PART_OF_ESCAPE = /\\(?:u[\da-fA-F]{0,3})?/.source;
 const PART_OF_NUMBER = /-?(?:(?:0|[1-9]\d*)(?:\.(?:\d+(?:[eE][+-]?\d*)?)?|[eE][+-]?\d*)?)?/.source;
 const PART_OF_LITERAL = /t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?/.source;
-/** The beginning of an incomplete scalar, up to its first wrong character. */
+/** The beginning of a scalar, up to the first wrong character or the end of the text. */
 const PART_OF_SCALAR = new RegExp(`${OPEN_STRING}(?:${PART_OF_ESCAPE})?|${PART_OF_LITERAL}|${PART_OF_NUMBER}`, 'y');
 
 /**
@@ -32,7 +31,6 @@ const PART_OF_SCALAR = new RegExp(`${OPEN_STRING}(?:${PART_OF_ESCAPE})?|${PART_O
 export class JsonScanner {
   tokenStart = 0;
   problem: SyntaxProblem | undefined;
-  /** What may follow the last token. */
   expected: Expected = 'value';
   readonly #closers: string[] = [];
 
@@ -41,11 +39,9 @@ export class JsonScanner {
   }
 
   /**
-   * Finds the next token.
-   *
    * @param from index after the last token
-   * @param isLast whether the text ends here; otherwise its last token may still grow
-   * @returns index after the token; undefined without a complete one, or at an error
+   * @param isLast whether the text is complete; if not, a scalar at its end counts as incomplete
+   * @returns index after the next token; undefined without a complete token, or if there is a {@link problem}
    */
   next(text: string, from: number, isLast: boolean): number | undefined {
     // Most tokens have no whitespace before them, and a comparison is faster than a pattern.
@@ -57,7 +53,7 @@ export class JsonScanner {
       return isLast && !isComplete ? this.#fail(text, start) : undefined;
     }
     const closer = this.#closers.at(-1);
-    if (first === closer && MAY_CLOSE.includes(this.expected)) {
+    if (first === closer && EXPECTED_OR_CLOSER.includes(this.expected)) {
       this.#closers.pop();
       return this.#accept(start + 1, 'comma or end');
     }
@@ -102,7 +98,7 @@ export class JsonScanner {
   }
 }
 
-/** @returns undefined if the text is JSON */
+/** @returns undefined if the text is JSON with at most {@link MAX_DEPTH} levels */
 export function findSyntaxProblem(text: string): SyntaxProblem | undefined {
   const scanner = new JsonScanner();
   let index: number | undefined = 0;

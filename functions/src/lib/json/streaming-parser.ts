@@ -3,52 +3,53 @@ import { JsonSyntaxError } from './body-parser';
 import { parseJson } from './parse';
 import { JsonScanner } from './scanner';
 
-/** A member with its comma: a name without escapes, and an object without escapes, arrays or further objects. */
+/** A name without escapes, an object without escapes, arrays, further objects or braces in strings, and a comma. */
 const PLAIN_MEMBER =
   /[ \t\n\r]*("[^"\\\0-\x1f]*")[ \t\n\r]*:[ \t\n\r]*(\{(?:[^{}[\]"\\]*"[^{}"\\]*")*[^{}[\]"\\]*\})[ \t\n\r]*,/y;
 
-/** Bounds the memory of the members that `JSON.parse` reads at once: up to 45 bytes per character. */
+/** A batch of members for `JSON.parse` ends after this many characters, each of which can take 45 bytes of memory. */
 const MAX_BATCH_LENGTH = 64 * 1024;
 
-/** Receives the members of an object that is too large for memory, in the order of the text. */
+/** Receives each member of the streamed object, in the order of the text. */
 type OnMember = (name: string, value: unknown) => void;
 
 interface StreamingJsonOptions {
-  /** Name of the member of the outermost object whose own members are streamed. */
+  /** Name of the member of the outermost object that holds the object to stream. */
   streamedMember: string;
+  /** Limit of the text outside the streamed object. */
   envelopeLimit: PayloadLimit;
-  /** Limit of each name and each value in the streamed member. */
+  /** Limit of each name and each value in the streamed object. */
   memberLimit: PayloadLimit;
-  /** Called when the streamed object starts. The last of several with the same name counts, as with `JSON.parse`. */
+  /** Called at the start of each streamed object. If there are several, only the last counts, as with `JSON.parse`. */
   createHandler: () => OnMember;
 }
 
 /**
- * Parses a JSON object in which one member is an object that may be too large for memory.
- * Accepts the texts that `JSON.parse` accepts, but no deeper nesting than 64 levels, and locates the first error. A name
- * is parsed as a value of its own, and other values by {@link parseJson}, so V8 cannot confuse two names.
+ * Parses a JSON text in which one member of the outermost object is an object that may be too large for memory.
+ * Accepts what `JSON.parse` accepts, up to 64 levels and the limits of the options, and locates the first error.
+ * Like {@link parseJson}, it never gives `JSON.parse` a member name with escapes.
  */
 export class StreamingJsonParser {
   readonly #scanner = new JsonScanner();
-  /** The text that has arrived since the last complete part. */
+  /** The incomplete part of earlier chunks, and the last chunk. */
   #text = '';
-  /** Bytes of the text before {@link #text}. */
+  /** Number of bytes before {@link #text}. */
   #byteOffset = 0;
   #index = 0;
   /** Index in {@link #text} of the current part: a piece of the envelope, or a member's name or value. */
   #partStart = 0;
   #envelope = '';
   #envelopeBytes = 0;
-  /** The last name in the outermost object or in the streamed member. Undefined after a value in the streamed member. */
+  /** The last name in the outermost object, or the name in the streamed object whose value is not complete. */
   #name: string | undefined;
-  /** Undefined outside the streamed member. */
+  /** Undefined outside the streamed object. */
   #onMember: OnMember | undefined;
 
   constructor(private readonly options: StreamingJsonOptions) {}
 
   /**
-   * An incomplete token is read again with each chunk, so chunks should not be much smaller than
-   * the largest token.
+   * An incomplete token is read again from its start with each chunk, so chunks should not be much
+   * smaller than the largest token.
    *
    * @throws JsonSyntaxError, PayloadTooLargeError
    */
@@ -58,7 +59,7 @@ export class StreamingJsonParser {
   }
 
   /**
-   * @returns the value, with the streamed member empty
+   * @returns the value, with an empty object instead of the streamed one
    * @throws JsonSyntaxError, PayloadTooLargeError
    */
   end(): unknown {
@@ -100,10 +101,10 @@ export class StreamingJsonParser {
   }
 
   /**
-   * Reads the next members, usually all that have arrived, in one call of `JSON.parse`. Quotation
-   * marks and braces come in pairs, so each match is one name and one value, whatever they hold.
+   * Reads the next plain members, usually all that have arrived, in one call of `JSON.parse`. The pattern
+   * pairs quotation marks and braces, so each match is one name and one value, even if they are not JSON.
    *
-   * @returns false if one of them is not JSON
+   * @returns false if one of them is not JSON; none is then read
    */
   #readPlainMembers(): boolean {
     const { depth, expected } = this.#scanner;
@@ -134,13 +135,13 @@ export class StreamingJsonParser {
     const token = this.#text.charAt(tokenStart);
     const isEnd = depth === 1;
     if (!isEnd && (depth > 2 || (token !== ':' && token !== ','))) return;
-    // A separator belongs to no part; the closing brace belongs to the envelope.
+    // A separator belongs to no part. The closing brace belongs to the envelope.
     const part = this.#takePart(tokenStart, isEnd ? tokenStart : this.#index);
     if (token === ':') {
       this.#name = JSON.parse(part) as string;
       return;
     }
-    // An object without members has no name.
+    // An empty object ends without a name.
     if (this.#name !== undefined) onMember(this.#name, parseJson(part));
     this.#name = undefined;
     if (isEnd) this.#onMember = undefined;

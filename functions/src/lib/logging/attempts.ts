@@ -11,12 +11,12 @@ interface CompletedFields extends AttemptFields {
   updated_at: number;
 }
 
-/** The time between claim and completion, and whether the business can use the lists. */
+/** Returns the time from the claim to the completion, and the facts about the market. */
 const toCompletionFields = ({ claimed_at, updated_at, lists }: CompletedFields) => ({
   since_claim_ms: updated_at - claimed_at,
   market_found: lists !== null,
   currency_differs: lists?.currency_differs ?? false,
-  // One field with both facts, because the label of a metric reads only one.
+  // One field with both facts, because the label of a metric can read only one field.
   outcome: lists === null ? 'no_market' : lists.currency_differs ? 'other_currency' : 'created',
 });
 
@@ -32,10 +32,10 @@ export function createPriceListLogger(request_id: string) {
   return {
     claimed: (attempt: AttemptFields) => log('INFO', 'price_list_claimed', attempt),
     completed: (attempt: CompletedFields) => log('INFO', 'price_list_completed', attempt, toCompletionFields(attempt)),
-    /** The log line of the request reports the error. @param needsOperator whether only an operator can resume the attempt */
+    /** The log line of the request has the stack. @param needsOperator whether the sweep does not resume the attempt */
     failed: (attempt: AttemptFields, reason: string, needsOperator: boolean) =>
       log('ERROR', 'price_list_failed', attempt, { reason: redact(reason), ...toOperatorField(needsOperator) }),
-    /** @param key_outcome the kind of outcome that the attempt met instead of its own claim */
+    /** @param key_outcome the kind of `KeyOutcome` that the attempt got instead of its own completion or failure */
     superseded: (attempt: AttemptFields, key_outcome: string) =>
       log('WARNING', 'price_list_superseded', attempt, { key_outcome }),
   };
@@ -47,7 +47,7 @@ const SWEEP_EVENTS = {
   left: ['ERROR', 'price_list_left'],
 } as const satisfies Record<string, readonly [LogSeverity, string]>;
 
-/** Identifies the attempt by its request record, never by its key. @param trace_id of the request that claimed the key */
+/** Identifies the attempt by its request record, never by its key. Its `trace_id` is that of the claiming request. */
 export function logSweepResult(
   { time, result, reason }: { time: number; result: keyof typeof SWEEP_EVENTS; reason: string | null },
   attempt: CompletedFields & { trace_id: string | null },

@@ -1,9 +1,8 @@
 import { write, type LogSeverity } from 'firebase-functions/logger';
 
 /**
- * This folder has one function for each event, and no other code writes to the log.
- * API keys, payloads, prices and the names of lists and markets are never among the parameters, so they cannot be
- * logged. See docs/operations.md#log-entries.
+ * Only the functions in this folder write to the log. None has a parameter for API keys, payloads, prices, or the
+ * names of lists and markets, so that these are never logged. See docs/operations.md#log-entries.
  */
 
 export type { LogSeverity };
@@ -11,11 +10,11 @@ export type { LogSeverity };
 export const logEvent = (severity: LogSeverity, event: string, fields: object, message = event.replaceAll('_', ' ')) =>
   write({ severity, message, event, ...fields });
 
-/** Marks a log line about a key that waits for an operator. Alerts count it, because the sweep resolves all others. */
+/** Marks a log line about a key that needs an operator. Alerts count these; the sweep resumes all other attempts. */
 export const toOperatorField = (needsOperator: boolean) => (needsOperator ? { needs_operator: true } : {});
 
 /**
- * Removes what a message of Firestore may reveal about a document. Cuts the message at the document's
- * path, which names products, or at the first quotation mark, which a value may follow.
+ * Removes what a message of Firestore may reveal about a document. Cuts the message at the first path of
+ * a document, which can name a product, or at the first quotation mark, which a value can follow.
  */
 export const redact = (message: string): string => message.replace(/(\/documents\/|").*/s, '$1…');

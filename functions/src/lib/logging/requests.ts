@@ -21,7 +21,7 @@ export interface RequestLogEntry {
   replayed: boolean | undefined;
   /** Whether the market of an accepted price list exists. */
   market_found?: boolean;
-  /** Whether an accepted price list names another currency than its market. */
+  /** Whether an accepted price list has a different currency from its market. */
   currency_differs?: boolean;
   /** Name of the accepted API key. */
   key_id?: string;
@@ -32,7 +32,7 @@ export interface RequestLogEntry {
 
 export function logRequest({ error, phases_ms, ...entry }: RequestLogEntry): void {
   const { operation, status } = entry;
-  // A pause is planned, so it is no failure.
+  // A pause is planned, so its 503 is not a failure.
   const isFailure = status >= 500 && error?.code !== 'writes_paused';
   const severity = isFailure ? 'ERROR' : status >= 400 ? 'NOTICE' : 'INFO';
   const fields = {
@@ -61,7 +61,7 @@ function toErrorReport(thrown: unknown, service: string) {
   };
 }
 
-/** Returns the frames right after the message of a stack, so that line breaks in the message do not pass as frames. */
+/** Returns the frames that follow the message of a stack, so that no line of the message counts as a frame. */
 function getFrames({ message, stack = '' }: Error): string | undefined {
   const end = stack.indexOf(`${message}\n    at `);
   return end === -1 ? undefined : /^(?:\n {4}at .*)+/.exec(stack.slice(end + message.length))?.[0];

@@ -6,9 +6,8 @@ import { streamQuery } from '../firestore/query';
 import type { WorkContext } from '../work-context';
 
 /**
- * Reads the records that the read operations return. It reads only the fields of the response, and in
- * batches, so memory does not grow with the number of records. docs/data-model.md lists the stored
- * fields.
+ * Reads the records that the read operations return: only the fields of the response, and in batches, so
+ * that memory does not grow with the number of records. docs/data-model.md lists the stored fields.
  */
 
 export function readOrders(context: WorkContext, request: OrdersByTeamRequest) {
@@ -54,7 +53,7 @@ const toNamedRecord = (stored: StoredFields, { name, country }: NamedRecordField
 const readNamedRecords = (context: WorkContext, collection: string, field: NamedRecordFields) =>
   streamQuery(context, { collection, fields: Object.values(field) }, (stored) => toNamedRecord(stored, field));
 
-/** Orders by creation time, so that one index serves both range and order. @param shown the fields to read */
+/** Orders by creation time, so that one index serves the range and the order. @param shown the fields to read */
 function createTeamDateRangeQuery(
   collection: string,
   field: Record<'team' | 'createdAt' | 'status', string>,
@@ -70,10 +69,10 @@ function createTeamDateRangeQuery(
   return { collection, where, orderBy: [field.createdAt], fields: shown };
 }
 
-/** From this length in bytes of UTF-8, Firestore rejects a text as the value of a filter. */
+/** Firestore rejects a filter whose text has this number of bytes of UTF-8, or more. */
 const UNSEARCHABLE_TEXT_BYTES = 1500;
 
-/** Streams the records of a team. A team id that Firestore cannot search for matches none, without a call. */
+/** Streams the records of a team. Returns none, without a call, for an id that Firestore cannot search for. */
 const streamTeamQuery = <T>(
   context: WorkContext,
   { team_id }: { team_id: string },
@@ -88,7 +87,7 @@ const getCode = (stored: StoredFields, path: string) => toCode(getPath(stored, p
 const getPath = (stored: StoredFields, path: string): unknown =>
   path.split('.').reduce<unknown>((value, name) => (value as StoredFields | null | undefined)?.[name], stored);
 
-// A stored record may hold anything, so these functions never throw, and treat a malformed value as missing.
+// A stored record can hold anything. The functions below treat a malformed value as missing, and never throw.
 
 /** @returns the value if it is a non-empty string, which may be only whitespace; else null */
 export const toText = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);

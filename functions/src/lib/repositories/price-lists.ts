@@ -24,9 +24,9 @@ import { decodeNumber, type PriceEntryBatch } from '../firestore/price-entries';
 import { toMarket } from './organisation';
 
 /**
- * Reads and writes the records of add price lists. Every function may be repeated:
- * entries and chunks are fixed values under fixed ids, and a key record is written only if it is
- * unchanged since it was read.
+ * Reads and writes the records of add price lists. Every write can be repeated, because entries and
+ * chunks are fixed values under fixed ids, and a key record is written only if it is unchanged since it
+ * was read.
  */
 
 export const newDocumentId = ({ firestore }: Database): string =>
@@ -41,14 +41,13 @@ interface KeyMetadata {
   reference: KeyReference;
   /** The stored `sweep_due_at`; null if there is none. */
   sweepDueAt: number | null;
-  /** The time of the read by Firestore's clock, in Unix milliseconds. It is not before the last change of the record. */
+  /** When Firestore read the record, by its clock in Unix milliseconds. The record's last change is not later. */
   readAt: number;
 }
 
-/** A key as it was read. */
 export interface KeySnapshot extends KeyMetadata {
   record: KeyRecord | undefined;
-  /** When the record was last written; undefined if there is none. */
+  /** When the record was last written; undefined if there is no record. */
   version: Timestamp | undefined;
 }
 
@@ -77,7 +76,7 @@ export const KEYS_PER_PAGE = 100;
  *
  * @param from the last key of the previous page; or a due time in Unix milliseconds to begin at;
  * undefined for the first page
- * @returns `isLast`: no other key was due. `readAt`: undefined if Firestore returned no document
+ * @returns `isLast`: no other key was due. `readAt`: when Firestore read the last document; undefined without one
  */
 export async function readDueKeys(db: Database, from: FoundKey | number | undefined) {
   const page = keyRecords(db).orderBy('sweep_due_at').orderBy('__name__').limit(KEYS_PER_PAGE);
@@ -110,8 +109,8 @@ export function toFoundKey(document: QueryDocumentSnapshot): FoundKey {
  * Writes a key record. The commit fails with ALREADY_EXISTS or FAILED_PRECONDITION if the record has
  * changed since `key` was read.
  *
- * @param sweepDueAt when the sweep reads the record next, in Unix milliseconds; null for never,
- * which removes the field and with it the record from the index
+ * @param sweepDueAt when the record becomes due for the sweep, in Unix milliseconds; null removes the
+ * field, and with it the record from the sweep's index
  */
 export function setKey(writes: CommitWrites, key: KeySnapshot, record: KeyRecord, sweepDueAt: number | null): void {
   const isDue = sweepDueAt !== null && { sweep_due_at: sweepDueAt };
@@ -124,7 +123,7 @@ export function clearSweepDueAt(writes: CommitWrites, { reference, version }: Ke
   if (version !== undefined) writes.update(reference, { sweep_due_at: DELETED }, { lastUpdateTime: version });
 }
 
-/** Fails both lists of an attempt that has ended. Skips a list with an invalid id, which cannot exist. */
+/** Marks both lists of an attempt as failed. Skips a list with an invalid id, because it cannot exist. */
 export function failLists(db: Database, writes: CommitWrites, { lists, updated_at }: KeyRecord): void {
   if (lists === null) return;
   const kinds = LIST_KINDS.filter((kind) => isDocumentId(lists[`${kind}_id`]));
@@ -168,7 +167,7 @@ export function setRequestRecord(
   });
 }
 
-/** Writes a payload chunk. Chunks are read in the order of their ids, and four digits suffice for the largest request. */
+/** Chunks are read in the order of their ids. Four digits are enough for the largest request. */
 export function setPayloadChunk(
   db: Database,
   writes: CommitWrites,
@@ -204,7 +203,6 @@ export const listDocument = ({ firestore }: Database, kind: ListKind, lists: Cla
 export const entriesCollection = (db: Database, kind: ListKind, lists: ClaimedLists): CollectionReference =>
   listDocument(db, kind, lists).collection(subcollections.products);
 
-/** Entries of one list in columns. */
 export type EntryColumns = Pick<PriceEntryBatch, 'ids' | 'prices'>;
 
 export function writeEntryBatch(
@@ -218,8 +216,8 @@ export function writeEntryBatch(
 }
 
 /**
- * Streams the stored entries of a list, ordered by product id. The price is undefined if it is not a
- * number. After a failed call the stream continues after the last entry.
+ * Streams the stored entries of a list in the order of their product ids. The price is undefined if it
+ * is not a number.
  */
 export async function* streamStoredEntries(
   db: Database,

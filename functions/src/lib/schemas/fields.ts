@@ -8,8 +8,8 @@ export const MAX_TEXT_BYTES = 10_000;
 export const LONE_SURROGATE_MESSAGE = 'Expected well-formed Unicode, received a lone surrogate';
 
 /**
- * Describes an invalid value by its kind only, because a response never repeats a value of the
- * request.
+ * Describes an invalid value by its kind only, because an error response never repeats a value of
+ * the request.
  *
  * @param type the expected type, if a value of the right type may still be invalid
  */
@@ -29,7 +29,7 @@ export const expectedError = (what: string, type?: 'string' | 'number') => ({
 
 const TEXT_ERROR = expectedError('a non-empty string');
 
-/** A bounded, non-empty string without lone surrogates. Firestore would store two different surrogates as the same text. */
+/** A bounded, non-empty string without lone surrogates, all of which Firestore would store as the same character. */
 export const textField = z
   .string(TEXT_ERROR)
   // Not `.min(1)`: zod applies it to an empty array too and reports a second error.
@@ -50,7 +50,7 @@ export function validate<Schema extends z.ZodType>(schema: Schema, body: unknown
   throw new ValidationError(toFieldErrors(result.error, []));
 }
 
-/** Converts zod issues to field errors. @param under path of the validated value in the body */
+/** @param under path of the validated value in the body */
 export function toFieldErrors(error: z.ZodError, under: readonly string[]): FieldError[] {
   return error.issues.map(({ path, message }) => ({
     path: [...under, ...path.map(String)].join('.') || 'body',

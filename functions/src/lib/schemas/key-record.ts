@@ -2,11 +2,11 @@ import * as z from 'zod';
 
 /**
  * The record of an idempotency key, stored under the SHA-256 of its `boq_list_id`; see
- * docs/data-model.md. A stored record that does not parse is left unchanged: its request fails, and
- * `list` names it. A change that an older version would misread raises `schema_version`.
+ * docs/data-model.md. A stored record that does not parse is left unchanged. Requests for its key fail, and the
+ * command `list` names it. A schema that an older version would misread needs a new `schema_version`.
  */
 
-/** Keeps the fields that only a later version knows, because a record and its parts are written back completely. */
+/** Keeps the fields that only a later version knows, because parts of a record are written back completely. */
 const withUnknownFields = <T extends z.ZodObject>(schema: T): T => schema.loose() as unknown as T;
 
 const text = z.string();
@@ -23,16 +23,16 @@ const claimedListsSchema = withUnknownFields(
     market_name: text.nullable(),
     market_iso: text.nullable(),
     currency: text,
-    /** Whether the request named another currency. Its prices are stored unconverted. */
+    /** Whether the request has a currency other than `currency`. Its prices are stored without conversion. */
     currency_differs: z.boolean(),
   }),
 );
 
-/** One attempt, with the values that its claim set. Only `owner` and the lease change later. */
+/** One attempt, with the values that its claim set. Only `owner` and `lease_expires_at` change later. */
 const attemptSchema = z.object({
-  /** Random token of the process that carries out the attempt. A resume replaces it. */
+  /** Random id of the request or resume that carries out the attempt. Empty after an event has expired the lease. */
   owner: text,
-  /** No other process can take over the attempt before this time. Renewals by the owner extend the lease. */
+  /** While the attempt is in progress, nobody else can take it over before this time. Renewals extend the lease. */
   lease_expires_at: time,
   fingerprint: text,
   products_count: z.int(),
@@ -59,7 +59,7 @@ const operatorActionSchema = z.object({
   reason: text.nullable(),
 });
 
-/** Progress of the running attempt at its last renewal. */
+/** Progress of the attempt at the last renewal of its lease. */
 const progressSchema = z.object({
   entries_written: z.int(),
   entries_total: z.int(),
@@ -74,13 +74,13 @@ const keyRecordSchema = attemptSchema.extend({
   schema_version: z.literal(1),
   boq_list_id: text,
   status: z.enum(KEY_STATUSES),
-  /** When the state of the key last changed. A renewal does not count. */
+  /** When an event other than a renewal last changed the record. */
   updated_at: time,
   response: text.nullable(),
   failure: text.nullable(),
   failure_cause: z.enum(FAILURE_CAUSES).nullable(),
   progress: withUnknownFields(progressSchema).nullable(),
-  /** Resumes of this attempt by the sweep since its claim or the last resume by a person. */
+  /** Number of resumes by the sweep since the claim or the last resume by a person, without those that were stopped. */
   automatic_resumes: z.int(),
   history: z.array(withUnknownFields(archivedAttemptSchema)),
   actions: z.array(withUnknownFields(operatorActionSchema)),
@@ -94,7 +94,7 @@ export type Progress = z.output<typeof progressSchema>;
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 export type KeyRecord = z.output<typeof keyRecordSchema>;
 
-/** Returns two facts about an accepted request for the log and its record (docs/api.md#behaviour-of-add-price-lists). */
+/** Returns the facts that the log and the request record show (docs/api.md#behaviour-of-add-price-lists). */
 export const getMarketFacts = ({ lists }: Pick<Attempt, 'lists'>) => ({
   market_found: lists !== null,
   currency_differs: lists?.currency_differs ?? false,
@@ -102,14 +102,14 @@ export const getMarketFacts = ({ lists }: Pick<Attempt, 'lists'>) => ({
 
 export type MarketFacts = ReturnType<typeof getMarketFacts>;
 
-/** `sweep_due_at` is not part of the record, which determines it. */
+/** Leaves out `sweep_due_at`, which is computed from the record. */
 const parse = ({ sweep_due_at, ...record }: Readonly<Record<string, unknown>>) =>
   withUnknownFields(keyRecordSchema).safeParse(record);
 
-/** @returns undefined for a record that does not parse, such as one of a later version */
+/** @returns undefined for a record that does not parse, such as one with a later `schema_version` */
 export const parseKeyRecord = (stored: Readonly<Record<string, unknown>>): KeyRecord | undefined => parse(stored).data;
 
-/** @throws Error for a record that does not parse, such as one of a later version; it names fields, never a value */
+/** @throws Error for a record that does not parse; its message names fields, but no values */
 export function requireKeyRecord(stored: Readonly<Record<string, unknown>>): KeyRecord {
   const { data, error } = parse(stored);
   if (data !== undefined) return data;

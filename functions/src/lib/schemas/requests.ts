@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { expectedError, textField } from './fields';
 
-/** Request bodies of the two range reads. Unknown fields are ignored. */
+/** Request bodies of the two reads of a range of dates. Unknown fields are ignored. */
 
 const dateField = (meaning: string) =>
   z.iso

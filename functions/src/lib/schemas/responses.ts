@@ -50,7 +50,7 @@ export const supplyOrderSchema = z
       .describe('Empty for a supply order without invoices. A stored entry without a name or an address is left out.'),
   })
   .meta({ id: 'SupplyOrder' });
-/** Has no id field: the id is the document's id. */
+/** A supply order without its `id`, which is the id of the document. */
 export type SupplyOrder = Omit<z.output<typeof supplyOrderSchema>, 'id'>;
 
 const listDocumentSchema = z.object({
@@ -68,7 +68,6 @@ const listDocumentSchema = z.object({
 export type ListDocument = z.output<typeof listDocumentSchema>;
 export type ListStatus = ListDocument['status'];
 
-/** The list document of a price list: the same fields, and the month as it was sent. */
 const priceListDocumentSchema = listDocumentSchema.extend({ date: z.string().describe('MM/YYYY') });
 export type PriceListDocument = z.output<typeof priceListDocumentSchema>;
 
