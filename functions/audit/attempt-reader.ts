@@ -24,7 +24,7 @@ export class AttemptReader {
     private readonly sampleSize: number,
   ) {}
 
-  /** Calls `fn`, and repeats the call after a transient error. @param documentReads number of documents that one call reads */
+  /** Calls `fn`, and again after a transient error. @param documentReads number of documents that one call reads */
   async read<T>(fn: () => Promise<T>, documentReads: number): Promise<T> {
     this.documentReads += documentReads;
     return retry(fn, this.context, 'outage');

@@ -32,24 +32,24 @@ import {
 } from '../records/stored-records';
 
 /**
- * The audit reads every record of add price lists and reports each violation of an invariant
- * (invariants.ts). It writes nothing, and may run beside creations, resumes and sweeps. Each
+ * The audit checks the records of add price lists and reports each violation of an invariant
+ * (invariants.ts). It writes nothing, and can run during creations, resumes and sweeps. Each
  * reported violation existed at one moment:
  *
  * - The audit reads a key record before the records of its attempts, and again before it reports a
  *   violation. The checked records are written in one commit with the key record, or complete
  *   before that commit. So if both reads show the same state, the violation existed between them.
  *   Otherwise the audit checks the key again.
- * - The audit reads a request record or a list before its key record. The claim writes all three in
- *   one commit, and a key record never drops an attempt. So a key record without the attempt is
- *   always a violation.
+ * - To check a reference, the audit reads the request record or list before its key record. The claim
+ *   writes both in one commit, and a key record never drops an attempt. So a key record without the
+ *   attempt is always a violation.
  */
 
 export interface AuditReport {
   keys: number;
   attempts: number;
   violations: number;
-  /** Completed keys that created no lists, and those whose request named another currency. They are no violations. */
+  /** Completed keys without lists, and those whose request named another currency. Neither is a violation. */
   without_lists: number;
   other_currency: number;
   /** Number of document reads that Firestore bills, without those of retries. */
@@ -58,7 +58,7 @@ export interface AuditReport {
 
 export interface AuditReporter {
   onViolation: (violation: Violation) => void;
-  /** @param keys number of keys that are checked so far */
+  /** @param keys number of keys checked so far */
   onProgress: (keys: number) => void;
 }
 
@@ -81,7 +81,7 @@ export async function audit(
   return auditor.getReport();
 }
 
-/** A key record, its stored due time, and when they were read by Firestore's clock. */
+/** A key record, its stored due time, and when both were read, by Firestore's clock. */
 interface StoredKey {
   record: KeyRecord;
   sweepDueAt: unknown;
@@ -90,7 +90,7 @@ interface StoredKey {
 
 class Auditor {
   readonly #reader: AttemptReader;
-  /** The paths of the request records and lists of all attempts that were checked, and of all others that were looked up. */
+  /** Paths of the request records and lists that belong to checked attempts, or whose reference was checked. */
   readonly #known = new Set<string>();
   readonly #counts = { keys: 0, attempts: 0, violations: 0, without_lists: 0, other_currency: 0 };
 
@@ -127,7 +127,7 @@ class Auditor {
     });
   }
 
-  /** Checks that no entries or chunks are left of a document that belongs to no attempt and does not exist. */
+  /** Checks that no entries or chunks are left of a deleted document. The checks before this one find all other documents. */
   async checkParents(collection: AttemptCollection): Promise<void> {
     for (let last = ''; ;) {
       const id = await this.#reader.read(() => findNextParent(this.db, collection, last), 1);
@@ -147,7 +147,7 @@ class Auditor {
     const document = `${collection}/${id}`;
     if (this.#known.has(document)) return;
     this.#known.add(document);
-    // The document may belong to an attempt that was claimed after the audit read the keys.
+    // The document can belong to an attempt that was claimed after the audit read the keys.
     if (await this.#isReferredNow(collection, id)) return;
     this.#report({ rule: 'reference', boq_list_id: null, ...violation });
   }
@@ -173,7 +173,7 @@ class Auditor {
       if (found.length === 0 && this.#checkRecord(id, key).length === 0) break;
       const present = parseKey(await this.#readKeyDocument(id)) ?? key;
       if (isSameState(key.record, present.record)) {
-        // Renewals and a corrected due time leave the state unchanged, so the present record is checked.
+        // A renewal or another due time does not change the state, so the record is checked as it is now.
         for (const violation of [...this.#checkRecord(id, present), ...found]) this.#report(violation);
         break;
       }
@@ -218,7 +218,7 @@ class Auditor {
     this.#report({ rule: 'key_readable', boq_list_id: key, path, message });
   }
 
-  /** Reports a record whose values no call accepts, such as an id with a slash. @throws errors of Firestore and of a stop */
+  /** Reports a record whose values no call accepts, such as an id with a slash. @throws `error` if it has another cause */
   #reportUncheckable(id: string, { boq_list_id }: KeyRecord, error: unknown): void {
     if (!(error instanceof Error) || 'code' in error || this.context.signal.aborted) throw error;
     const path = `${collections.priceListIdempotency}/${id}`;
@@ -245,7 +245,7 @@ class Auditor {
   }
 }
 
-/** @returns undefined if the document is not a key record */
+/** @returns undefined if the document does not exist or is not a key record */
 function parseKey(document: StoredDocument | undefined): StoredKey | undefined {
   if (document === undefined) return undefined;
   const [, stored, readAt] = document;
@@ -260,7 +260,7 @@ const getReferences = (record: KeyRecord): string[] =>
     ...(lists === null ? [] : LIST_KINDS.map((kind) => getListPath(kind, lists))),
   ]);
 
-/** Whether two reads of a key record differ at most by renewals. */
+/** Returns whether two reads of a key record differ at most by renewals. */
 function isSameState(before: KeyRecord, after: KeyRecord): boolean {
   const { lease_expires_at, progress } = after;
   return isDeepStrictEqual({ ...before, lease_expires_at, progress }, after);

@@ -13,8 +13,7 @@ import type { StoredPayload } from '../src/price-lists/payload';
 
 /**
  * The invariants of stored records, which hold at any moment and after any fault: see
- * docs/reliability.md. The audit (audit.ts) and the fault tests read the records and share these
- * checks. A check returns one violation for each broken rule.
+ * docs/reliability.md. The audit (audit.ts) and the fault tests read the records and share these checks.
  */
 
 /** The rules, by the names that the audit prints. */
@@ -22,7 +21,7 @@ export type Rule =
   | 'key_readable' // a key record can be read, and its values can be used
   | 'key_id' // a key record is stored under the hash of its key
   | 'key_record' // the fields of a key record fit its status, and each attempt is recorded once
-  | 'sweep_due_at' // a key record has a due time exactly if the sweep has to process it, which then happens soon
+  | 'sweep_due_at' // a key record has the due time that follows from its fields, and the sweep processes it soon after
   | 'lease' // an attempt in progress has a lease of normal length, or one that expired a short time ago
   | 'response' // a completed key has a response, which shows what is stored, and a key that never completed has none
   | 'request' // an attempt has a request record with the same facts
@@ -81,7 +80,7 @@ export function checkKeyRecord(record: KeyRecord, id: string): Violation[] {
   if (id !== keyDocumentId(boq_list_id)) violations.push(report('key_id', 'is stored under the hash of another key'));
   if (status === 'completed' && response === null)
     violations.push(report('response', 'is completed without a response'));
-  // A completion without lists may be released, and keeps its response.
+  // A completion without lists keeps its response when it is released.
   const mayHaveResponse = status === 'completed' || (status === 'released' && record.lists === null);
   if (!mayHaveResponse && response !== null) violations.push(report('response', `is ${status} with a response`));
   violations.push(...findContradictions(record).map((message) => report('key_record', message)));
@@ -104,7 +103,7 @@ function findContradictions(record: KeyRecord): string[] {
 }
 
 /**
- * Checks that the sweep finds a key in time. A key that needs an operator keeps its due time until
+ * Checks that the sweep finds a key when it is due. A key that needs an operator has a due time only until
  * the sweep has reported the key.
  *
  * @param sweepDueAt the field as it is stored
@@ -119,7 +118,7 @@ export function checkSweepDueAt(record: KeyRecord, sweepDueAt: unknown): Violati
   return [createKeyReporter(record)('sweep_due_at', message)];
 }
 
-/** How long a key may be due before that counts as a violation. */
+/** How long a key in review can be due without a violation. */
 const OVERDUE_MS = 60 * 60_000;
 
 /** Checks that a key in review was resumed, or reported to an operator, soon after it was due. */
@@ -135,14 +134,14 @@ export function checkOverdue(
   return [report('sweep_due_at', `has been due for ${minutes} min, and no sweep has resumed or reported it`)];
 }
 
-/** How long ago a lease may have expired without a violation. Several sweeps run in this time. */
+/** How long ago a lease can have expired without a violation. Several sweeps run in this time. */
 const EXPIRED_LEASE_GRACE_MS = 5 * 60_000;
 
 /**
- * Checks that the lease of an attempt did not expire long ago, and that no time is so late that it
- * keeps the sweep away.
+ * Checks that the lease of an attempt did not expire long ago, and that no stored time is so far in the
+ * future that it delays the sweep.
  *
- * @param readAt when the record was read, by Firestore's clock, which dated all its times
+ * @param readAt when the record was read, by Firestore's clock, from which all times of the record come
  */
 export function checkTimes(record: KeyRecord, readAt: number): Violation[] {
   const { status, lease_expires_at, updated_at } = record;
@@ -210,10 +209,10 @@ function checkPayload({ record, attempt, status }: AttemptOfKey, { request, payl
     `${collections.priceListRequests}/${document_id}/${subcollections.payload}`,
   );
   if (payload.kind === 'invalid') {
-    // The claim stores the first chunks. The others may be missing until the first entry is written.
+    // The claim stores the first chunks. The others can be missing until the first entry is written.
     const { chunks } = payload;
     const mayBeIncomplete = status !== 'completed' && chunks >= MAX_CLAIM_CHUNKS;
-    // A time-to-live policy may delete the payloads of settled attempts (docs/data-model.md#retention).
+    // A time-to-live policy can delete the payloads of settled attempts (docs/data-model.md#retention).
     const isSettled = status === 'completed' || status === 'released';
     const mayBeDeleted = isSettled && typeof request?.['payload_expires_at'] === 'number';
     return chunks < payload_chunks && (mayBeIncomplete || mayBeDeleted)
@@ -277,7 +276,6 @@ function checkList(
   return violations;
 }
 
-/** Checks that the status of a list fits the state of its attempt. */
 export function checkListStatus(
   { record, attempt, status }: AttemptOfKey,
   kind: ListKind,
@@ -315,7 +313,7 @@ function checkListDocument(
   const { lists } = attempt;
   if (lists === null) return [];
   const expected: Fields = createListDocuments(attempt, lists, info, 'ready', record.updated_at)[kind];
-  // Before completion `updated_at` varies. The rule `list_status` checks the status.
+  // Before completion, `updated_at` is not known. The rule `list_status` checks the status.
   const ignored = status === 'completed' ? ['status'] : ['status', 'updated_at'];
   const names = Object.keys(expected).filter((name) => !isSame(document[name], expected[name]));
   const differing = names.filter((name) => !ignored.includes(name));
@@ -345,7 +343,7 @@ function parseObject(json: string): Fields | undefined {
   }
 }
 
-/** Compares two values as JSON, because the prototypes of stored maps may come from another realm. */
+/** Compares two values as JSON, because in tests the prototypes of stored maps come from another realm. */
 const isSame = (a: unknown, b: unknown): boolean => isDeepStrictEqual(toPlain(a), toPlain(b));
 
 const toPlain = (value: unknown): unknown => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));

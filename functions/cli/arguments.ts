@@ -27,7 +27,7 @@ export interface ParsedCommand {
 
 export type ParsedArguments = ParsedCommand | { kind: 'ended'; exitCode: 0 | 2 };
 
-/** Parses the arguments of `npx price-lists`. Prints the help if requested, and an error if the arguments are wrong. */
+/** Parses the arguments. Prints the help if they ask for it or there are none, and an error if they are wrong. */
 export function parseArguments(args: readonly string[], terminal: Terminal): ParsedArguments {
   let run: Run | undefined;
   const program = createProgram(terminal, (parsed) => (run = parsed));
@@ -80,15 +80,15 @@ Exit codes:
   1  failed, or the audit found a violation
   2  the arguments are wrong`;
 
-const ID_HELP = 'a boq_list_id, or any id from a response or a log line';
+const ID_HELP = 'a boq_list_id, a document_id, a request_id, the id of a list, or the hash of a key';
 
 function addReadingCommands(program: Command, onCommand: (run: Run) => void): void {
   program
     .command('list')
     .description('List the keys that need an operator or wait for the sweep, oldest first.')
-    .addOption(new Option('--status <status...>', 'list the keys with these statuses instead').choices(KEY_STATUSES))
+    .addOption(new Option('--status <status...>', 'list instead the keys with these statuses').choices(KEY_STATUSES))
     .addOption(
-      new Option('--without-lists', 'list completed keys without lists instead, because no market matched').conflicts([
+      new Option('--without-lists', 'list instead the completed keys without lists (no market matched)').conflicts([
         'status',
         'otherCurrency',
       ]),
@@ -96,10 +96,10 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
     .addOption(
       new Option(
         '--other-currency',
-        "list completed keys instead whose request named another currency than the market's",
+        "list instead the completed keys whose request named another currency than the market's",
       ).conflicts('status'),
     )
-    .option('--limit <number>', 'how many keys to show', parseLimit, 20)
+    .option('--limit <number>', 'how many keys to print (--json prints all)', parseLimit, 20)
     .addOption(jsonOption())
     .action((options: ListOptions) => onCommand((context) => list(options, context)));
 
@@ -129,7 +129,7 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
     .option('--from <date>', 'only requests from this date on, as YYYY-MM-DD in UTC', parseDate)
     .option('--to <date>', 'only requests before this date', parseDate)
     .option('--market <id>', 'only requests for this market_id')
-    .option('--sender <name>', 'only requests with this API key, by its name')
+    .option('--sender <name>', 'only requests with the API key of this name')
     .addOption(new Option('--status <status...>', 'only requests with these statuses').choices(KEY_STATUSES))
     .addOption(new Option('--csv', 'print CSV for a spreadsheet').conflicts('json'))
     .addOption(new Option('--json', 'print one JSON object in each line'))
@@ -139,7 +139,7 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
 function addResolvingCommands(program: Command, onCommand: (run: Run) => void): void {
   program
     .command('resume')
-    .description('Complete the lists of one or more keys from their stored payloads. You may stop and repeat it.')
+    .description('Complete the lists of one or more keys from their stored payloads. You can stop and repeat it.')
     .argument('[id...]', ID_HELP)
     .addOption(new Option('--cause <cause>', 'resume all keys that failed for this cause').choices(FAILURE_CAUSES))
     .option('--dry-run', 'print which keys would be resumed, and write nothing')
@@ -169,7 +169,7 @@ function addCommandsOfAllKeys(program: Command, onCommand: (run: Run) => void): 
   program
     .command('sweep')
     .description(
-      'Resume attempts that crashed or failed for a transient cause. Other sweeps and operators may act at the same time.',
+      'Resume attempts that crashed or failed for a transient cause. Other sweeps and operators can act at the same time.',
     )
     .option('--dry-run', 'print what the sweep would do, and write nothing')
     .addOption(jsonOption())
@@ -177,7 +177,7 @@ function addCommandsOfAllKeys(program: Command, onCommand: (run: Run) => void): 
 
   program
     .command('audit')
-    .description('Check all stored records. Writes nothing, and may run at any time.')
+    .description('Check all stored records of add price lists. Writes nothing, and can run at any time.')
     .option('--sample <number>', 'how many entries of each list to compare with its payload', parseSampleSize, 10)
     .addOption(new Option('--full', 'compare all entries').conflicts('sample'))
     .addOption(jsonOption())
@@ -198,7 +198,7 @@ const reasonOption = () =>
     parseRemark(1_000),
   );
 
-/** Parses the reason or the name of an operator, which the key record stores with the decision. */
+/** Parses the reason or the name of an operator, which the key record stores with the action. */
 const parseRemark =
   (maxLength: number) =>
   (text: string): string => {

@@ -12,8 +12,8 @@ import { CommandError, describeCredentials, describeError } from './errors';
 import { parseAddress, type Target } from './target';
 
 /**
- * Checks whether a command can reach its database. Other calls are retried for a minute, which suits an
- * outage. An operator who forgot a step learns it here, within seconds.
+ * Checks whether a command can reach its database, so that an operator who forgot a step learns it within
+ * seconds. All later calls are retried for a minute.
  */
 
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -27,7 +27,7 @@ export async function assertReachable(target: Target, db: Database, context: Wor
   await assertReadable(target, db, context);
 }
 
-/** @throws CommandError within 2 s; a call would be retried for a minute */
+/** @throws CommandError within 2 s */
 export async function assertListening(address: string, isGiven: boolean): Promise<void> {
   const socket = connect(parseAddress(address));
   try {

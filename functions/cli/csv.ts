@@ -2,15 +2,15 @@ import { stringify } from 'csv-stringify/sync';
 import type { CommandContext } from './commands/context';
 import { escapeJsonControls } from './text';
 
-/** The first bytes of a CSV file, by which spreadsheets recognize UTF-8. */
+/** The first character of a CSV file, by which spreadsheets recognize UTF-8. */
 const BYTE_ORDER_MARK = '\ufeff';
 
 type Cell = string | number | null;
 
 /**
- * Formats rows as CSV (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe.
+ * Formats rows as CSV (RFC 4180). A text that a spreadsheet would take for a formula gets a leading apostrophe.
  *
- * @param header true for the first row of a file
+ * @param header true for the first row of a file, which gets the byte order mark
  */
 export function formatCsv(rows: readonly (readonly Cell[])[], header = false): string {
   // All texts are quoted, because the library does not quote a text for a line feed alone.
@@ -18,7 +18,7 @@ export function formatCsv(rows: readonly (readonly Cell[])[], header = false): s
   return `${header ? BYTE_ORDER_MARK : ''}${stringify([...rows], options)}`;
 }
 
-/** Writes CSV to the output. A terminal gets neither the byte order mark nor control characters of stored texts. */
+/** Writes CSV to the output. A terminal gets no byte order mark, and control characters of stored texts escaped. */
 export function writeCsv(text: string, { terminal, workContext }: CommandContext): Promise<void> {
   const shown = text.replace(BYTE_ORDER_MARK, '').replaceAll('\r\n', '\n');
   const isTerminal = terminal.streams.stdout.isTTY === true;

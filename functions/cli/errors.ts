@@ -15,11 +15,10 @@ export function describeError(error: unknown): string {
   return code === undefined ? `Failed: ${error.message}` : describeFirestoreError(code, error.message);
 }
 
-/** Describes why a key was not resolved and what the operator can do. */
 function describeResolutionError({ code, detail = 'unknown' }: ResolutionError): string {
   const texts: Record<ResolutionErrorCode, string> = {
     key_in_progress: 'Another attempt on the key is in progress. Wait until it ends.',
-    key_released: 'The key was released. The client may send the request again.',
+    key_released: 'The key was released. The client can send the request again.',
     key_resolved: 'The sweep or another operator has resolved the key. Look at it again.',
     key_in_review_again: 'The attempt failed again after this command had read the key. Look at the key first.',
     lists_ready: 'The key is completed, so there is nothing to release.',
@@ -28,7 +27,7 @@ function describeResolutionError({ code, detail = 'unknown' }: ResolutionError):
   return texts[code];
 }
 
-/** @param reason the error of Google's library, or what Google answered */
+/** @param reason the error of Google's library, or Google's response */
 export function describeCredentials(reason: string): string {
   const file = process.env['GOOGLE_APPLICATION_CREDENTIALS'];
   // While that variable is set, the credentials of gcloud are not used.
@@ -38,7 +37,6 @@ export function describeCredentials(reason: string): string {
   return `No usable Google credentials were found: ${reason.replace(/\.$/, '')}. ${remedy}`;
 }
 
-/** Returns what Google answered, and what to check. */
 function describeFirestoreError(code: string, message: string): string {
   // The library puts the code before the text.
   const said = message.replace(/^\d+ [A-Z_]+: /, '').replace(/\.$/, '');
@@ -66,4 +64,4 @@ function describeFirestoreError(code: string, message: string): string {
 }
 
 export const describeUnreadable = (path: string): string =>
-  `${path} cannot be read and is left out. Deploy the version that wrote it again. Report a record that was changed by hand.`;
+  `${path} cannot be read and is left out. Deploy again the version that wrote it. If someone changed it by hand, report it.`;

@@ -24,7 +24,6 @@ export function summarizeKey(record: KeyRecord) {
   return { ...attempt, claimed_at, since, lease_expires_at, sweep_due_at, failure, failure_cause };
 }
 
-/** The progress of one list of an attempt. */
 export interface ListProgress {
   /** The status of the list document; null if it has none or does not exist. */
   status: string | null;
@@ -77,5 +76,5 @@ function summarizePayload(payload: StoredPayload) {
   };
 }
 
-/** Whether an unresolved key needs an operator, because the sweep does not resume it. */
+/** Returns whether an unresolved key needs an operator, because the sweep does not resume it. */
 export const needsOperator = ({ sweep_due_at }: KeySummary): boolean => sweep_due_at === null;

@@ -20,8 +20,8 @@ import {
 /** Formats the facts about a key as text for an operator. */
 
 /**
- * @param limit how many keys are shown in full, the oldest first
- * @param isDefault true for the unresolved keys without an attempt in progress, false for keys of a given status
+ * @param limit how many keys are shown
+ * @param isDefault true for the unresolved keys without an attempt in progress, false for keys that an option selected
  */
 export function formatKeys(keys: readonly KeySummary[], limit: number, isDefault: boolean, now: number): string {
   const title = isDefault ? formatUnresolved(keys) : count(keys.length, 'key');
@@ -150,7 +150,7 @@ function formatProgress({ expected_forward_cost, price_list, products_count }: K
   return [format(expected_forward_cost, 'expected forward costs'), format(price_list, 'prices')];
 }
 
-/** A stored time may be outside the range of Date. */
+/** A stored time can be outside the range of Date. */
 export const formatTime = (ms: number): string =>
   Number.isNaN(new Date(ms).getTime())
     ? `time ${ms}`

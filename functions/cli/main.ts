@@ -13,7 +13,7 @@ import { Terminal, type Streams } from './terminal';
  * Runs one command.
  *
  * @param getSignal returns the signal that aborts the command; called just before the command begins
- * @returns exit code: 0 success, 1 failure, 2 usage error
+ * @returns exit code: 0 success, 1 failure or a violation that the audit found, 2 wrong arguments
  */
 export async function runPriceLists(args: string[], streams: Streams, getSignal: () => AbortSignal): Promise<number> {
   const terminal = new Terminal(streams);
@@ -43,7 +43,7 @@ async function runInProject(
     await assertReachable(target, db, workContext);
     return await run({ terminal, db, workContext, targetOptions });
   } finally {
-    // Termination may wait for abandoned calls, so the command waits at most a second for it.
+    // Termination can wait for abandoned calls, so the command waits at most a second for it.
     await Promise.race([firestore.terminate(), delay(1_000)]);
   }
 }

@@ -5,8 +5,8 @@ import { CommandError } from './errors';
 import { quote } from './text';
 
 /**
- * Writes a file that does not exist yet. It gets its name when it is complete, so a cut file never counts as written
- * and never blocks a second try.
+ * Writes a file that does not exist yet. The file gets its name when it is complete, so an incomplete file never looks
+ * complete and never prevents a second try.
  *
  * @throws CommandError if the file exists or cannot be written; an error of `content`
  */

@@ -9,16 +9,16 @@ import { runPriceLists } from './main';
 const stop = new AbortController();
 const abort = (cause: string) => stop.abort(new StoppedError(`Stopped by ${cause}`));
 
-/** The first error of an output. It makes the exit code 1, because what the command said is lost. */
+/** The first error of an output. It makes the exit code 1, because a part of the output is lost. */
 let outputError: NodeJS.ErrnoException | undefined;
 
-/** Stops the command as Ctrl-C does if an output is full, or closed as with `| head -1`. */
+/** Stops the command as Ctrl-C does. An output fails if its disk is full, for example, or if `| head -1` closes it. */
 function failOutput(error: NodeJS.ErrnoException): void {
   outputError ??= error;
   abort('an output that cannot be written');
 }
 
-/** Returns the stream of an output. For a file it replaces Node's own, which ignores that a full disk cut a write short. */
+/** Returns the stream of an output. Replaces Node's own for a file, which ignores that a full disk cut a write short. */
 function openOutput(fd: number, stream: NodeJS.WriteStream): NodeJS.WritableStream {
   if (stream instanceof Socket) return stream.on('error', failOutput);
   return new Writable({
@@ -36,8 +36,8 @@ function openOutput(fd: number, stream: NodeJS.WriteStream): NodeJS.WritableStre
 const [stdout, stderr] = [openOutput(1, process.stdout), openOutput(2, process.stderr)];
 
 /**
- * Aborts the command at the first SIGINT, SIGTERM or SIGHUP. The command then ends its resume and leaves
- * the key as it was before. The same signal again ends the process.
+ * Returns a signal that aborts at the first SIGINT, SIGTERM or SIGHUP. The command then undoes a resume in
+ * progress. The same signal again ends the process.
  */
 function abortOnSignals(): AbortSignal {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => abort(name));
@@ -53,7 +53,7 @@ process.exitCode = 1;
 void result.then((code) => {
   // Abandoned calls would keep the process alive, so it exits as soon as its output is written.
   stdout.write('', (error) => {
-    // The error of an earlier write may arrive here before its event.
+    // The error of an earlier write can arrive here before its event.
     if (error) failOutput(error);
     const isSilent = outputError === undefined || outputError.code === 'EPIPE';
     const notice = isSilent ? '' : `The output could not be written: ${outputError?.message}\n`;

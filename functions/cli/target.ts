@@ -24,7 +24,7 @@ const LOCAL_ADDRESS = '127.0.0.1:8080';
 export function resolveTarget(options: TargetOptions): Target {
   const { GOOGLE_CLOUD_PROJECT, GCLOUD_PROJECT, DATABASE_ID } = process.env;
   const project = options.project ?? GOOGLE_CLOUD_PROJECT ?? GCLOUD_PROJECT ?? readDefaultProject();
-  // An empty value means unset, as in the Firestore SDK.
+  // A variable that is empty counts as unset.
   const database = options.database ?? (DATABASE_ID === '' ? undefined : DATABASE_ID) ?? DEFAULT_DATABASE_ID;
   const given = process.env['FIRESTORE_EMULATOR_HOST'] === '' ? undefined : process.env['FIRESTORE_EMULATOR_HOST'];
   const address = given ?? (project.startsWith('demo-') ? LOCAL_ADDRESS : undefined);

@@ -4,7 +4,6 @@ import { abortable } from '../src/lib/clock';
 import { CommandError } from './errors';
 import { escapeControls, formatNumber } from './text';
 
-/** The streams of a command. */
 export interface Streams {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly stdout: OutputStream;
@@ -29,7 +28,7 @@ export class Terminal {
     this.streams.stdout.write(text);
   }
 
-  /** Writes a part of a long output, and waits until there is room for the next. @param signal aborts when the command stops, or its output ends */
+  /** Writes a part of a long output, and waits until there is room for the next. @param signal aborts when the command has to stop */
   async write(text: string, signal: AbortSignal): Promise<void> {
     this.#endBar();
     const { stdout } = this.streams;
@@ -37,13 +36,13 @@ export class Terminal {
     signal.throwIfAborted();
   }
 
-  /** Prints an error or a note. Its text may quote stored text, so control characters are escaped in each line. */
+  /** Prints an error or a note. The text can quote stored text, so control characters are escaped in each line. */
   printError(text: string): void {
     this.#endBar();
     this.streams.stderr.write(text.split('\n').map(escapeControls).join('\n'));
   }
 
-  /** Draws a progress bar on its own line, if there is a terminal and a total. */
+  /** Draws a progress bar on its own line, if standard error is a terminal and the total is not 0. */
   drawProgress(done: number, total: number, unit: string): void {
     const { stderr } = this.streams;
     if (stderr.isTTY !== true || total === 0) return;

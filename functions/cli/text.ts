@@ -8,7 +8,7 @@ const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** Escapes control characters of stored text, as JSON does, so that no terminal obeys them. */
 export const escapeControls = (text: string): string => text.replace(CONTROLS, toEscape);
 
-/** Escapes the control characters of JSON text, except line breaks. The text stays equal as JSON. */
+/** Escapes the control characters of a text, except line feeds. JSON keeps its meaning. */
 export const escapeJsonControls = (json: string): string =>
   json.replace(CONTROLS, (control) => (control === '\n' ? control : toEscape(control)));
 
@@ -18,23 +18,23 @@ export const quote = (text: string): string => escapeControls(JSON.stringify(tex
 /** The maximum length of an id in messages; longer ids are cut. */
 const MAX_ID_LENGTH = 100;
 
-/** Returns an id in quotation marks, cut if it would hide the text around it. */
+/** Returns an id in quotation marks. Cuts a long one, which would hide the text around it. */
 export const quoteId = (id: string): string => (isShort(id) ? quote(id) : `${quote(id.slice(0, MAX_ID_LENGTH))}…`);
 
 /**
- * Characters that an id must not have at a shell: those that a terminal does not show, spaces that look like another,
- * and those that end or change a quoted word in bash, zsh, fish or PowerShell.
+ * Characters that an id in a printed command must not have: those that a terminal does not show, spaces that look
+ * like U+0020, and those that end or change a quoted word in bash, zsh, fish or PowerShell.
  */
 const UNSAFE_AT_SHELL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}'\\\u2018-\u201b]|(?! )\p{Zs}/u;
 
-/** Whether a person can copy an id from a terminal to any shell. */
+/** Returns whether a person can copy an id from a terminal to any shell. */
 export const isTypeable = (id: string): boolean => isShort(id) && !UNSAFE_AT_SHELL.test(id);
 
-/** Returns a word as you type it at a shell. Quotes a word that begins with `=`, `~`, `@` or `%`, which has a meaning in some shells. */
+/** Returns a word as you type it at a shell. Quotes also a leading `=`, `@` or `%`, which has a meaning in some shells. */
 export const quoteForShell = (word: string): string =>
   /^[\w+:./-][\w@%+=:./-]*$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
-/** Returns how this command was started: by npx in a clone, or as one file. */
+/** Returns what starts this command: npx in a clone, or node with the file of a release. */
 export function getProgram(file = process.argv[1] ?? ''): string {
   return basename(file) === 'price-lists.cjs' ? `node ${quoteForShell(relative('', file))}` : 'npx price-lists';
 }

@@ -10,7 +10,7 @@ import { KEY_STATUSES, type KeyRecord } from '../src/lib/schemas/key-record';
 
 /** Reads accepted requests with their outcome, newest first, for the report of the operator's command. */
 
-/** An accepted request. A field is null if its record lacks it. Times are Unix milliseconds. */
+/** An accepted request. A field is null if the records lack it. Times are Unix milliseconds. */
 export interface RequestRow {
   created_at: number;
   boq_list_id: string | null;
@@ -45,8 +45,8 @@ interface TimeRange {
 /**
  * Yields requests in parts, newest first. Each request costs two document reads.
  *
- * A claim gives its request record and its key record the same time. So one query for each collection,
- * ordered by time, finds the two records of an attempt at about the same moment, and memory holds few of them.
+ * A claim gives its request record and its key record the same time. So two queries in the order of this time,
+ * one for each collection, find both records of an attempt at about the same moment, and memory holds few records.
  */
 export async function* readRequests(
   db: Database,
@@ -101,12 +101,12 @@ function decodeRequest(response: Buffer): [id: string, AcceptedRequest] | undefi
 
 const KEY_FIELDS = ['status', 'failure_cause', 'document_id', 'lists.currency', 'history'];
 
-/** Reads the outcomes of requests that come newest first. */
+/** Reads the outcomes of requests, if {@link read} gets the requests newest first. */
 class OutcomeReader {
   readonly #keys: AsyncIterator<[id: string, { claimedAt: number; key: StoredFields }][], unknown>;
-  /** By the ids of request records. A key that was claimed several times has several. */
+  /** By the ids of request records. A key that was claimed several times has several outcomes. */
   readonly #outcomes = new Map<unknown, Outcome>();
-  /** When the last key that was read was claimed. */
+  /** The `claimed_at` of the last key that was read. */
   #claimedAt = Infinity;
 
   constructor(
@@ -136,7 +136,7 @@ class OutcomeReader {
     return outcome;
   }
 
-  /** Reads the key of an attempt that was released, and whose key was claimed again after the time range. */
+  /** For an attempt that the query does not find, because its key was released, and claimed again after the time range. */
   async #readOutcome(document_id: string, boq_list_id: string | null): Promise<Outcome> {
     const read = () => this.db.getAll(keyDocument(this.db, boq_list_id ?? ''));
     const [key] = await retry(read, this.context, 'outage');
@@ -145,7 +145,7 @@ class OutcomeReader {
   }
 }
 
-/** Returns what a key record says about its current attempt and the released ones, by the ids of their request records. */
+/** Returns the outcomes of the current attempt of a key and of the released ones, by the ids of their request records. */
 function getOutcomes(key: StoredFields): Map<unknown, Outcome> {
   const status = KEY_STATUSES.find((each) => each === key['status']) ?? null;
   const failure_cause = status === 'requires_review' ? toText(key['failure_cause']) : null;

@@ -21,9 +21,9 @@ import {
 import type { Attempt, ClaimedLists, KeyRecord } from '../src/lib/schemas/key-record';
 import { CALL_TIMEOUTS_MS } from '../src/lib/time-limits';
 
-/** Reads stored records for the operator's command, the audit and the data pages of `npm start`. Only `streamEntries` repeats a call after an error. */
+/** Reads stored records for the command, the audit and the data pages. Only `streamEntries` repeats a call after an error. */
 
-/** Reads the record of a key. It is undefined if no request for the key was ever accepted. */
+/** Reads a key. Its record is undefined if no request for the key was ever accepted. */
 export const readKeyRecord = (db: Database, boqListId: string): Promise<KeySnapshot> =>
   readKey(db, keyDocument(db, boqListId));
 
@@ -71,8 +71,8 @@ export interface FoundKeyRecord {
 }
 
 /**
- * Finds the keys that an id matches as any of these types. A client chooses its `boq_list_id` and its
- * request ids, so its ids may equal those of another client's key. Therefore all types are tried.
+ * Finds the keys that an id matches as any of these types. Clients choose their `boq_list_id` and request
+ * ids, so one id can match the keys of several clients, and all types are tried.
  */
 export async function findKeyRecords(
   db: Database,
@@ -92,7 +92,7 @@ export async function findKeyRecords(
   return keys.flatMap(({ record, readAt, idTypes }) => (record === undefined ? [] : [{ record, readAt, idTypes }]));
 }
 
-/** Maximum number of requests that one id finds, because a client may send one request id with many. */
+/** Maximum number of requests that one id finds, because a client can send many requests with the same request id. */
 export const MAX_MATCHES = 20;
 
 /** Finds the keys that an id of this type matches, even keys without a record. */
@@ -115,7 +115,7 @@ export async function findBoqListIds(db: Database, id: string, idType: IdType): 
   return found.filter((boqListId) => typeof boqListId === 'string');
 }
 
-/** Whether both lists of an attempt have ids that Firestore accepts. */
+/** Returns whether both lists of an attempt have ids that Firestore accepts. */
 export const hasUsableIds = (lists: ClaimedLists): boolean =>
   LIST_KINDS.every((kind) => isDocumentId(lists[`${kind}_id`]));
 
@@ -123,7 +123,7 @@ export const hasUsableIds = (lists: ClaimedLists): boolean =>
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Yields pages until a page is not full.
+ * Yields pages up to the first that is not full.
  *
  * @param read reads the page after an item; undefined for the first page
  */
@@ -139,7 +139,7 @@ export async function* readPages<T>(
   }
 }
 
-/** The id and the stored fields of a document, and the time of their read by Firestore's clock. */
+/** The id and the stored fields of a document, and when they were read, by Firestore's clock. */
 export type StoredDocument = [id: string, stored: Fields, readAt: number];
 
 /** Maximum number of documents that one call of {@link readPage} reads. */
@@ -206,7 +206,7 @@ export async function findNextParent(
   after: string,
 ): Promise<string | undefined> {
   const subcollection = SUBCOLLECTION_OF[collection];
-  // The least path below a document with a greater id: no id has a character below this one.
+  // The least path below a document with a greater id. Ids in these collections have no character below U+0001.
   const start = `${collection}/${after}\u0001/${subcollection}/\u0001`;
   const group = db.firestore.collectionGroup(subcollection).where(FieldPath.documentId(), '>=', start);
   for await (const { ref } of db.stream(group.limit(1).select())) {
@@ -263,7 +263,6 @@ export async function* readEntries(
   }
 }
 
-/** Streams all stored entries of a list. */
 export async function* streamEntries(db: Database, kind: ListKind, lists: ClaimedLists): AsyncGenerator<StoredEntry> {
   const query = { parent: listDocument(db, kind, lists).path, collection: subcollections.products };
   const decode = (response: Buffer): [string, unknown] | undefined => {

@@ -44,21 +44,20 @@ function createReporter(counts: SweepCounts): SweepReporter {
 }
 
 /**
- * Resumes attempts that crashed or failed for a transient cause. Starts every minute, and ends when no
- * attempt is due or its time is up. Only Cloud Scheduler may call it, so it is not an HTTPS operation.
- * Calls may be repeated or overlap: see {@link sweep}.
+ * Resumes attempts that crashed or failed for a transient cause. Cloud Scheduler calls this function every
+ * minute, and calls can be repeated or overlap ({@link sweep}). It ends when no attempt is due or its time is up.
  */
 export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * *', retryCount: 0 }, () =>
   runHandler(runSweep),
 );
 
-/** Logs a failure instead of throwing it: Cloud Scheduler has nothing to repeat, because the next sweep follows. */
+/** Logs a failure instead of throwing it. Cloud Scheduler need not repeat the call, because the next sweep follows. */
 async function runSweep(): Promise<void> {
   if (areWritesPaused()) {
     logSweepPaused();
     return;
   }
-  // A plain Error, not a StoppedError, so the cause of the attempts under way is stored as `timeout`.
+  // A plain Error, not a StoppedError, so the running attempts fail with the cause `timeout`.
   const createReason = () => new Error('the time for the sweep is up');
   const timeLimitMs = getTimeLimitMs(sweepOptions, true);
   const { signal, cancel } = systemClock.createTimeout(timeLimitMs, createReason, shutdown.abortWrites.signal);
@@ -69,7 +68,7 @@ async function runSweep(): Promise<void> {
     const db = getDatabase(context);
     await sweep(db, context, OPTIONS, createReporter(counts));
     const interrupted = signal.aborted || shutdown.refuseWrites.signal.aborted;
-    // Without the number, the log line still has the results of the sweep.
+    // If the count fails, the log line still has the results of the sweep.
     const countInReview = () => retry(() => countKeysInReview(db), context, 'outage').catch(() => undefined);
     const requires_review = interrupted ? undefined : await countInReview();
     const duration_ms = Math.round(context.clock.elapsedMs() - startedAt);

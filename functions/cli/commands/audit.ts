@@ -13,7 +13,7 @@ export interface AuditCommandOptions {
   json?: true;
 }
 
-/** @returns exit code 1 if there is a violation */
+/** @returns exit code: 1 if there is a violation, otherwise 0 */
 export async function auditRecords(
   { sample, full, json }: AuditCommandOptions,
   context: CommandContext,
@@ -33,7 +33,7 @@ export async function auditRecords(
   return report.violations === 0 ? 0 : 1;
 }
 
-/** Returns a line for the log of a job, without product ids: see docs/operations.md#audit. */
+/** Returns a line for the log of a scheduled audit, without product ids (docs/operations.md#audit). */
 function toViolationLine(violation: Violation, targetOptions: TargetOptions): string {
   const { rule, boq_list_id, path, message } = violation;
   const command = getCommand(violation, targetOptions);
@@ -56,7 +56,7 @@ function formatViolation(violation: Violation, targetOptions: TargetOptions): st
   return `${key}${escapeControls(path)} ${message}${examples}.${more}\n`;
 }
 
-/** Returns the command that shows the key or the document. Returns null if the id cannot be typed, or no document has it. */
+/** Returns the command that shows the key or document; null if the document does not exist or its id cannot be typed. */
 function getCommand({ boq_list_id, path, rule }: Violation, targetOptions: TargetOptions): string | null {
   if (boq_list_id !== null && rule !== 'key_readable') return formatCommand('show', boq_list_id, targetOptions);
   const [collection, id = '', subcollection] = path.split('/');

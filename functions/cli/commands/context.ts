@@ -21,7 +21,7 @@ import { count, escapeJsonControls, quoteId } from '../text';
 export interface CommandContext {
   readonly terminal: Terminal;
   readonly db: Database;
-  /** Its signal aborts when the operator stops the command. */
+  /** Its signal aborts when the command has to stop. */
   readonly workContext: WorkContext;
   /** The commands that this command prints repeat these options. */
   readonly targetOptions: TargetOptions;
@@ -49,9 +49,8 @@ export async function findKey(id: string, { idType }: IdOptions, context: Comman
   );
 }
 
-/** No key has this id. */
 export class UnknownKeyError extends CommandError {
-  /** @param documents the documents with this id that belong to no key */
+  /** @param documents the request records and lists with this id, which belong to no key */
   constructor(
     id: string,
     readonly documents: readonly QueryDocumentSnapshot[],
@@ -65,7 +64,7 @@ export class UnknownKeyError extends CommandError {
   }
 }
 
-/** @throws CommandError if an operator may not act on the key now */
+/** @throws CommandError if an attempt on the key is in progress under its lease */
 export function assertActionAllowed({ record, readAt }: FoundKeyRecord): void {
   if (isLeaseHeld(record, readAt)) {
     const until = formatTime(record.lease_expires_at);

@@ -10,10 +10,9 @@ import { toJson, type CommandContext } from './context';
 
 export interface ListOptions {
   status?: KeyRecord['status'][];
-  /** Only completions without lists, or with another currency than the market's. */
   withoutLists?: true;
   otherCurrency?: true;
-  /** How many keys the text shows. JSON has all. */
+  /** How many keys the text shows. JSON shows all. */
   limit: number;
   json?: true;
 }

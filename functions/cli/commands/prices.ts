@@ -7,7 +7,7 @@ import { writeNewFile } from '../new-file';
 import { count, quote } from '../text';
 import type { CommandContext } from './context';
 
-/** Writes both prices of each product as CSV, from the stored entries. @throws CommandError if the key has no lists */
+/** Writes both prices of each product as CSV, from the stored entries. @throws CommandError if there are no lists */
 export async function writePrices({ lists }: KeyRecord, file: string, context: CommandContext): Promise<void> {
   const { db, terminal } = context;
   if (lists === null) throw new CommandError('The key has no lists, because no market matched.');
@@ -23,7 +23,7 @@ export async function writePrices({ lists }: KeyRecord, file: string, context: C
 
 const PRODUCTS_PER_CHUNK = 500;
 
-/** Yields CSV. A product with an entry in one list alone has an empty cell for the other price. */
+/** Yields CSV. A product with an entry in only one list has an empty cell for the other price. */
 async function* streamPrices(
   db: Database,
   lists: ClaimedLists,

@@ -25,7 +25,7 @@ export async function releaseKey(id: string, options: ReleaseOptions, context: C
   if (options.json === true) terminal.print(toJson({ released: boq_list_id }));
   else {
     const is = status === 'released' ? 'was already released' : 'is released';
-    terminal.print(`${quoteId(boq_list_id)} ${is}. The client may send the request again.\n`);
+    terminal.print(`${quoteId(boq_list_id)} ${is}. The client can send the request again.\n`);
   }
   return 0;
 }

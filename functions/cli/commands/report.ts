@@ -6,7 +6,7 @@ import { count, escapeControls, formatNumber } from '../text';
 import { toJsonLine, type CommandContext } from './context';
 
 export interface ReportOptions {
-  /** Unix milliseconds. */
+  /** Unix milliseconds. `from` is inclusive and `to` exclusive. */
   from?: number;
   to?: number;
   market?: string;
@@ -16,7 +16,7 @@ export interface ReportOptions {
   json?: true;
 }
 
-/** Prints one row for each accepted request, newest first, page by page. */
+/** Prints one row for each accepted request that the options select, newest first. */
 export async function report(options: ReportOptions, context: CommandContext): Promise<number> {
   const { terminal, db, workContext } = context;
   const { from, to, market, sender, status } = options;
@@ -33,14 +33,14 @@ export async function report(options: ReportOptions, context: CommandContext): P
     shown += rows.length;
     await writeRows(rows, options, context);
   }
-  // Each request costs its own record and that of its key.
+  // For each request, its own record and that of its key are read.
   terminal.printError(
     `${count(shown, 'request')} shown, ${formatNumber(read)} read. ${count(2 * read, 'document read')}.\n`,
   );
   return 0;
 }
 
-/** The columns of the table, the most useful first, because a terminal cuts its lines. `width`: in characters. */
+/** The columns of the table, the most useful first, because lines are cut to the width of the terminal. */
 const TABLE: readonly { title: string; width: number; get: (row: RequestRow) => string | number | null }[] = [
   { title: 'accepted (UTC)', width: 16, get: ({ created_at }) => formatTime(created_at).slice(0, 16) },
   { title: 'boq_list_id', width: 24, get: ({ boq_list_id }) => boq_list_id },
@@ -58,7 +58,7 @@ const TABLE: readonly { title: string; width: number; get: (row: RequestRow) => 
   { title: 'name', width: 40, get: ({ name }) => name },
 ];
 
-/** Shows both currencies where they differ. */
+/** Returns both currencies if they differ. */
 const formatCurrency = (sent: string | null, stored: string | null): string | null =>
   sent === null || stored === null || sent === stored ? sent : `${sent}→${stored}`;
 

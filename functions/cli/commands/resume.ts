@@ -27,7 +27,7 @@ export interface ResumeOptions extends IdOptions {
 
 /** The result for one of the given ids, or for a key that `--cause` finds. */
 interface ResumeResult {
-  /** The key; the id from the arguments if no key matches it. */
+  /** The key; the id from the arguments if it failed before the first resume. */
   boq_list_id: string;
   /** `completed`: the key was completed before this command. */
   result: 'resumed' | 'would_resume' | 'completed' | 'failed';
@@ -35,7 +35,7 @@ interface ResumeResult {
   response: string | null;
 }
 
-/** Resumes keys one after another. If one cannot be resumed, the others still are. */
+/** Resumes keys one after another. If one cannot be resumed, continues with the next. */
 export async function resumeKeys(
   ids: readonly string[],
   options: ResumeOptions,
@@ -100,7 +100,7 @@ async function assertResumable(found: FoundKeyRecord, context: CommandContext): 
   if (payload.kind === 'invalid') throw new ResolutionError('payload_unusable', payload.reason);
 }
 
-/** How many keys the question names. */
+/** How many keys the question names at most. */
 const MAX_NAMED = 10;
 
 async function confirmResume(
@@ -129,7 +129,6 @@ function resumeKey(record: KeyRecord, options: ResumeOptions, context: CommandCo
   );
 }
 
-/** Prints one result in one line. */
 function printResult(result: ResumeResult, { json }: ResumeOptions, { terminal }: CommandContext): void {
   const { boq_list_id, response, reason } = result;
   if (json === true) {

@@ -44,10 +44,10 @@ export async function show(id: string, options: ShowOptions, context: CommandCon
   return 0;
 }
 
-/** Prints the documents that have the id but belong to no key. The audit reports such documents. @throws the error if there are none */
+/** Prints the documents that have the id but belong to no key. @throws `error` if there are none, or a file is requested */
 function showOrphans(error: unknown, { payload, prices }: ShowOptions, { terminal }: CommandContext): undefined {
   if (!(error instanceof UnknownKeyError) || error.documents.length === 0) throw error;
-  // Without a key, no file can be written.
+  // Without a key, neither a payload nor prices can be read.
   if (payload !== undefined || prices !== undefined) throw error;
   for (const each of error.documents) terminal.print(toJson({ path: each.ref.path, fields: each.data() }));
   terminal.printError(`${error.message}\n`);
@@ -60,7 +60,7 @@ async function writePayload(
   { terminal }: CommandContext,
 ): Promise<void> {
   if (payload.kind === 'invalid') {
-    // A settled attempt no longer needs its payload, which may be deleted (docs/data-model.md#retention).
+    // A settled attempt no longer needs its payload, which can have been deleted (docs/data-model.md#retention).
     if (status === 'completed' || status === 'released')
       throw new CommandError(`The stored payload cannot be used: ${payload.reason}.`);
     throw new ResolutionError('payload_unusable', payload.reason);

@@ -19,18 +19,18 @@ export class PayloadNotStoredError extends Error {
 
 export type AttemptOutcome =
   | KeyOutcome
-  /** The attempt failed, but its record may not say so. `retryAfterMs`: the same as for a stored failure. */
+  /** The attempt failed, but whether its failure is stored is unknown. `retryAfterMs`: as for `failed`. */
   | { kind: 'unknown'; reason: string; retryAfterMs: number | null };
 
 /**
  * Carries out an attempt that owns its key. Once its payload is stored, a stopped attempt can be resumed.
  *
- *     prepare      stores the rest of the payload, or reads it and finds the entries to write
+ *     prepare      a creation stores the rest of the payload; a resume reads it and finds the entries to write
  *     write        stores the entries of both lists, in batches
  *     complete     makes both lists ready, completes the key and stores the response, in one commit
  *
- * An error in any step fails the attempt: one commit marks both lists as failed and the key as
- * requiring review. A call that fails may still have taken effect, so every step can be repeated.
+ * After an error in any step, one commit marks both lists as failed and the key as requiring review, if the
+ * attempt is still in progress. A call that fails can have taken effect, so every step is safe to repeat.
  *
  * @returns the outcome; `cause`: the error that ended the attempt
  */
@@ -64,8 +64,8 @@ function complete(attempt: RunningAttempt, { info }: PriceListSubmission): Promi
 }
 
 /**
- * Fails an attempt that cannot continue, within the time reserved for this. The completion may have taken
- * effect although its response was lost; in that case the outcome is the completion.
+ * Fails an attempt that cannot continue, within the time reserved for this. If its completion took effect and
+ * only the response was lost, the outcome is that completion.
  */
 async function fail({ keys, record }: RunningAttempt, error: unknown): Promise<AttemptOutcome> {
   const reason = getErrorMessage(error);
@@ -73,8 +73,7 @@ async function fail({ keys, record }: RunningAttempt, error: unknown): Promise<A
   try {
     return await keys.applyWithinReserve({ kind: 'fail', attempt: record, reason, cause });
   } catch (failure) {
-    // The commit may still have stored the failure. If not, the first event after the lease
-    // expires stores one.
+    // The commit can have stored the failure. Otherwise the first event of another sender after the lease stores one.
     const text = `${reason}; the failure could not be stored: ${getErrorMessage(failure)}`;
     const retryAfterMs = isTransientCause(cause) ? SWEEP_WAIT_MS : null;
     return { kind: 'unknown', reason: text, retryAfterMs };

@@ -31,8 +31,7 @@ interface CreationRequest {
 }
 
 /**
- * Creates both lists of a submission exactly once for its key. Claims the key, then carries out the
- * attempt.
+ * Creates both lists of a submission exactly once for its key, if the market exists.
  *
  * @param context its signal aborts early enough to leave the time reserved for failing the attempt
  * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed; the
@@ -88,15 +87,15 @@ async function claim(payload: Payload, request: CreationRequest, keys: KeyStore)
   try {
     return await retry(() => tryClaim(payload, newAttempt, request, keys), keys.context, 'claim');
   } catch (cause) {
-    // The claim may have taken effect, and its attempt would then block the key. So the record is
-    // read before the error is thrown.
+    // The claim can have taken effect. Its attempt would then block the key, so the record is read
+    // before the error is thrown.
     const outcome = await keys.applyWithinReserve({ kind: 'expire', caller: newAttempt });
     if (outcome.kind === 'available') throw cause;
     return outcome;
   }
 }
 
-/** Tries once to claim the key. One commit stores the key record, the request record, its first chunks and both list documents. */
+/** Tries once to claim the key. One commit stores its record, the request record, the first chunks and any list documents. */
 async function tryClaim(
   payload: Payload,
   newAttempt: NewAttempt,
@@ -107,7 +106,7 @@ async function tryClaim(
   const { db, reference } = keys;
   const startedAt = keys.context.clock.elapsedMs();
   const { key, market } = await readKeyAndMarket(db, reference, info.market_id);
-  // Most requests for a key that is not available are replays, which need no compressed payload.
+  // A replay returns here, before the payload is compressed.
   const found = await keys.applyTo(key, startedAt, { kind: 'expire', caller: newAttempt });
   if (found.kind !== 'available') return found;
   const chunks = await payload.getChunks();

@@ -9,7 +9,7 @@ export interface CreationResult {
 }
 
 /**
- * Converts the outcome for a key to the result of its request.
+ * Converts the outcome of a request to its result.
  *
  * @param cause the error that ended the request's own attempt
  * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed

@@ -42,11 +42,11 @@ export function getWriteOrder(count: number, batchSize: number): Uint32Array {
   return order;
 }
 
-/** Number of entries to read between two checks whether the lease is due for renewal. */
+/** Number of entries to read between two checks of whether a renewal of the lease is due. */
 const ENTRIES_PER_LEASE_CHECK = 1_000;
 
 /**
- * Finds the entries that are missing or differ. Several resumes share the memory of an instance, so
+ * Finds the entries that are missing or differ from the payload. Several resumes share the memory of an instance, so
  * this reads one list at a time and keeps only an index and a flag for each entry of the payload.
  */
 export async function findPendingEntries(products: ProductColumns, attempt: RunningAttempt): Promise<PendingEntries> {
@@ -64,7 +64,7 @@ export async function findPendingEntries(products: ProductColumns, attempt: Runn
   return pending;
 }
 
-/** @returns for each entry: 1 if it is stored, otherwise 0 */
+/** @returns for each entry of the payload: 1 if it is stored with the same price, otherwise 0 */
 async function findStoredEntries(
   indexes: ReadonlyMap<string, number>,
   prices: Float64Array,
@@ -85,8 +85,8 @@ async function findStoredEntries(
 
 /**
  * Writes the entries of both lists concurrently, each list batch by batch. An attempt without lists
- * writes nothing. When one list fails, the other stops after its current batch. So no write is in
- * progress when the attempt fails, unless the signal has aborted.
+ * writes nothing. When one list fails, the other stops after its current batch. So this process has no
+ * write in progress when the attempt fails, unless the signal has aborted.
  */
 export async function writeEntries(
   products: ProductColumns,

@@ -26,8 +26,8 @@ import { canResumeAutomatically, getAttemptWaitMs, getReviewWaitMs } from './swe
  * A claim without a market also completes the key, if its commit stores the whole payload.
  *
  * For any order of events:
- * - A completion with lists is final. An operator may release one without lists.
- * - Only the owner renews, completes or fails an attempt, so a stale attempt changes nothing.
+ * - A completion with lists is final. An operator can release one without lists.
+ * - Only the owner of an attempt renews, completes or fails it. Other events first expire a lease that has run out.
  * - An event without effect returns the identical record.
  *
  * The time of an event is the read time of the record that it judges. All stored times come from this
@@ -43,7 +43,7 @@ export type KeyEvent =
   | { kind: 'complete'; attempt: Attempt; info: PriceListInfo }
   /** The owner's attempt failed or was stopped. */
   | { kind: 'fail'; attempt: Attempt; reason: string; cause: FailureCause }
-  /** A request, operator or sweep meets the key, so a lease that has run out expires. `caller`: null if the sender has no attempt. */
+  /** Expires the lease of another attempt if it has run out. `caller`: null if the sender has no attempt. */
   | { kind: 'expire'; caller: CallerIdentity | null }
   /** An operator, or the sweep, takes over the attempt with this `document_id`. */
   | ({ kind: 'resume'; document_id: string; attempt: Pick<Attempt, 'owner'> } & ResumeDecision)
@@ -58,7 +58,7 @@ export interface OperatorDecision {
 }
 
 export interface ResumeDecision extends OperatorDecision {
-  /** True for the sweep, which resumes an attempt only a few times; a person may resume any that requires review. */
+  /** True for the sweep, which resumes only some attempts (sweep-schedule.ts). An operator can resume any in review. */
   isAutomatic: boolean;
 }
 
@@ -73,16 +73,16 @@ export type KeyOutcome =
   | { kind: 'owned'; record: KeyRecord }
   /** The key is completed. `isOwn`: the sender's own attempt completed it. */
   | { kind: 'completed'; record: KeyRecord; response: string; isOwn: boolean }
-  /** The sender's own attempt failed. `retryAfterMs`: time until the sweep may have resumed it; null if it will not. */
+  /** The sender's own attempt failed. `retryAfterMs`: time until the client should ask again; null if an operator must act. */
   | { kind: 'failed'; reason: string; retryAfterMs: number | null }
   /** An operator gave up the sender's own attempt. */
   | { kind: 'released' }
   | { kind: 'payload_mismatch' }
   /** Another attempt is in progress. `retryAfterMs`: time until the sender's client should ask again. */
   | { kind: 'blocked'; by: 'attempt'; retryAfterMs: number }
-  /** The key requires review. `retryAfterMs`: time until the sweep may have resumed it; null if an operator is needed. */
+  /** The key requires review, or its record is damaged. `retryAfterMs`: as for `failed`. */
   | { kind: 'blocked'; by: 'review'; retryAfterMs: number | null }
-  /** The next submission may claim the key. */
+  /** The next submission can claim the key. */
   | { kind: 'available' };
 
 export const LEASE_EXPIRED = 'lease expired before the attempt completed';
@@ -90,14 +90,14 @@ export const LEASE_EXPIRED = 'lease expired before the attempt completed';
 /** The name under which the sweep records its actions. */
 export const SWEEP = 'sweep';
 
-/** The owner after a lease expired. No owner token is empty. */
+/** The owner after a lease expired. It equals no owner token. */
 const NO_OWNER = '';
 
 /**
  * Applies an event. Every event has an outcome in every state.
  *
  * @param now when `stored` was read, by Firestore's clock
- * @returns the record after the event, the identical object if the event has no effect
+ * @returns `record`: the record after the event; the identical object if nothing changed
  */
 export function transition(stored: KeyRecord | undefined, event: KeyEvent, now: number) {
   const caller = getCaller(event);
@@ -162,7 +162,7 @@ const update = (record: KeyRecord, changed: Partial<KeyRecord>, now: number): Ke
 const isInReview = (record: KeyRecord | undefined, event: { document_id: string }): record is KeyRecord =>
   record?.status === 'requires_review' && record.document_id === event.document_id;
 
-/** Whether an attempt completed without lists. Nothing can be created twice if its key is claimed again. */
+/** Returns whether an attempt completed without lists. A new claim of its key cannot create anything twice. */
 const isWithoutLists = (record: KeyRecord | undefined, event: { document_id: string }): record is KeyRecord =>
   record?.status === 'completed' && record.document_id === event.document_id && record.lists === null;
 
@@ -170,9 +170,8 @@ const isOwnedBy = (record: KeyRecord | undefined, caller: CallerIdentity | null)
   record?.status === 'processing' && record.owner === caller?.owner;
 
 /**
- * Expires the lease of another attempt if it has run out. Ownership is checked before expiry: an expired lease
- * takes effect only when someone else meets it. This is safe because a write requires that the
- * record is unchanged since its read.
+ * Expires the lease of another attempt if it has run out. The owner keeps its own lease, even if that has run out.
+ * This is safe because a commit requires that the record is unchanged since its read.
  */
 const settleLease = (
   record: KeyRecord | undefined,
@@ -187,18 +186,18 @@ const complete = (record: KeyRecord, info: PriceListInfo, now: number): KeyRecor
 const failPermanently = (record: KeyRecord, failure: string, now: number): KeyRecord =>
   record.failure_cause === 'error' ? record : update(record, { failure, failure_cause: 'error' }, now);
 
-/** Whether an attempt is in progress under its lease. @param now when the record was read, by Firestore's clock */
+/** Returns whether an attempt is in progress under its lease. @param now when the record was read, by Firestore's clock */
 export const isLeaseHeld = ({ status, lease_expires_at }: KeyRecord, now: number): boolean =>
   status === 'processing' && now < lease_expires_at;
 
-/** Returns the record in review and without an owner if its lease has expired, otherwise the identical record. */
+/** Puts an attempt in progress into review, without an owner, if its lease has run out. Leaves other records unchanged. */
 export function expireLease(record: KeyRecord, now: number): KeyRecord {
   if (record.status !== 'processing' || isLeaseHeld(record, now)) return record;
   const failure = { failure: LEASE_EXPIRED, failure_cause: 'lease_expired' } as const;
   return update(record, { status: 'requires_review', owner: NO_OWNER, ...failure }, now);
 }
 
-/** Whether an attempt may claim a key. A released attempt may not, even if its claim is repeated. */
+/** Returns whether an attempt can claim a key. A released attempt cannot, even if its claim is repeated. */
 function isAvailable(record: KeyRecord | undefined, attempt: CallerIdentity): boolean {
   return record === undefined || (record.status === 'released' && !isReleased(record, attempt));
 }
@@ -241,10 +240,10 @@ function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind:
   return recordAction('resume', resumed, event, now);
 }
 
-/** Whether the attempt in progress is a resume. Before a claim, the last action is a release or there is none. */
+/** Returns whether the attempt in progress is a resume. Otherwise the last action is the release before its claim, if any. */
 const isResume = ({ actions }: KeyRecord): boolean => actions.at(-1)?.action === 'resume';
 
-/** Returns the key to the state before the resume, because a resume that was stopped does not count as a try. */
+/** Undoes a resume that was stopped, so that it does not count as a try. */
 function undoResume(record: KeyRecord, now: number): KeyRecord {
   const actions = record.actions.slice(0, -1);
   const automatic_resumes = actions.length - 1 - actions.findLastIndex(({ by }) => by !== SWEEP);
@@ -269,7 +268,7 @@ function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null
   if (record === undefined) return { kind: 'available' };
   if (record.status === 'released') return isReleased(record, caller) ? { kind: 'released' } : { kind: 'available' };
   if (caller?.fingerprint !== record.fingerprint) {
-    // The key of a released attempt may have been claimed with another payload since.
+    // After the release of the sender's attempt, the key can have been claimed with another payload.
     if (isReleased(record, caller)) return { kind: 'released' };
     if (caller?.fingerprint !== undefined) return { kind: 'payload_mismatch' };
   }
@@ -279,7 +278,7 @@ function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null
       if (isOwn) return { kind: 'owned', record };
       return { kind: 'blocked', by: 'attempt', retryAfterMs: getAttemptWaitMs(record) };
     case 'completed':
-      // This service stores the response with the status. A record without one is damaged, so it needs an operator.
+      // The service stores the response together with this status, so a record without a response is damaged.
       if (record.response === null) return { kind: 'blocked', by: 'review', retryAfterMs: null };
       return { kind: 'completed', record, response: record.response, isOwn };
     case 'requires_review':

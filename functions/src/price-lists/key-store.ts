@@ -25,18 +25,18 @@ export interface HeldKey {
   kind: 'owned';
   record: KeyRecord;
   /**
-   * When the lease ends, by the clock of this process. The read that Firestore answered at its time R
-   * began no later than R, so a lease until E lasts at least E - R from the start of the read.
+   * When the lease ends, by the clock of this process. A read with the read time R began no later than R,
+   * so a lease until E lasts at least E - R from the start of the read.
    */
   heldUntil: number;
 }
 
 /**
- * Applies events to the record of one key. Each event reads the record and commits its changes on
- * the precondition that the record is unchanged (docs/decisions/0008-conditional-commits.md).
+ * Applies events to the record of one key. A change of the record is one commit, on the precondition that
+ * the record is unchanged since its read (docs/decisions/0008-conditional-commits.md).
  *
  * `apply` and `applyTo` each make one try, which the caller can repeat. The caller creates the ids and the owner
- * token of an attempt, so a repeated try recognizes the writes of an earlier one by the token.
+ * token of an attempt before the first try, so a later try recognizes the writes of an earlier one by the token.
  */
 export class KeyStore {
   constructor(
@@ -49,26 +49,26 @@ export class KeyStore {
     return readKey(this.db, this.reference);
   }
 
-  /** @param addWrites called if the event claims, completes or takes over the attempt for its sender */
+  /** @param addWrites called if the event changes the record, and its sender then owns the attempt or has completed it */
   async apply(event: KeyEvent, addWrites?: AddWrites): Promise<AppliedOutcome> {
     const startedAt = this.context.clock.elapsedMs();
     return this.applyTo(await this.read(), startedAt, event, addWrites);
   }
 
   /**
-   * Applies an event to a key that was read just now. Fails with a conflict if the record has changed since.
+   * Applies an event to a key that has just been read. A commit fails with a conflict if the record has changed since.
    *
    * @param startedAt when the read began, by the clock of this process
    */
   async applyTo(key: KeySnapshot, startedAt: number, event: KeyEvent, addWrites?: AddWrites): Promise<AppliedOutcome> {
     const { record, outcome } = transition(key.record, event, key.readAt);
     if (record !== undefined && record !== key.record) {
-      // The caller no longer waits for a try whose signal aborted, and may have acted on a later read.
+      // After an abort the caller no longer waits for this try, and can have acted on a later read.
       this.context.signal.throwIfAborted();
       const isOwn = outcome.kind === 'owned' || (outcome.kind === 'completed' && outcome.isOwn);
       await this.db.commit((writes) => {
         setKey(writes, key, record, getSweepDueAt(record));
-        // A record under an id that is not its key's may be a copy. Its lists can belong to the original, so they stay.
+        // A record that is not under the id of its key can be a copy. Its lists then belong to the original.
         if (hasFailed(key.record, record) && isKeyOf(this.reference, record.boq_list_id))
           failLists(this.db, writes, record);
         if (isOwn) addWrites?.(writes, record);
@@ -78,12 +78,12 @@ export class KeyStore {
     return { ...outcome, heldUntil: startedAt + outcome.record.lease_expires_at - key.readAt };
   }
 
-  /** Applies an event at the end of an attempt, with retries. The signal of the request may have aborted by then. */
+  /** Applies an event at the end of an attempt, with retries, even if the signal of the context has aborted. */
   applyWithinReserve(event: KeyEvent): Promise<AppliedOutcome> {
     return this.#withinReserve((keys) => keys.apply(event));
   }
 
-  /** Removes a reported key from the sweep's index, unless another event was applied since it was read. */
+  /** Removes a reported key from the sweep's index, unless its record has changed since it was read. */
   clearDueTime(key: KeySnapshot): Promise<void> {
     return this.#withinReserve(({ db }) =>
       db
@@ -94,7 +94,7 @@ export class KeyStore {
     );
   }
 
-  /** Makes calls within the reserve, or within the time that a stop leaves. */
+  /** Makes calls within the time reserved for the end of an attempt, which is shorter after a stop of the instance. */
   async #withinReserve<T>(call: (keys: KeyStore) => Promise<T>): Promise<T> {
     const { clock, signal: ended } = this.context;
     const reserveMs = ended.reason instanceof StoppedError ? ended.reason.reserveMs : RETRY_MS.reserve;
@@ -105,7 +105,7 @@ export class KeyStore {
   }
 }
 
-/** Whether an attempt in progress ended without success, even if another one took it over at once. */
+/** Returns whether an attempt in progress ended without completing, even if the same event then resumed it. */
 function hasFailed(before: KeyRecord | undefined, after: KeyRecord): boolean {
   if (before?.status !== 'processing' || after.status === 'completed') return false;
   const isRenewal = after.status === 'processing' && after.owner === before.owner;

@@ -32,7 +32,7 @@ export class Payload {
   }
 }
 
-/** Number of characters to hash, compress or inflate at a time. V8 frees longer strings late. */
+/** About how many characters to hash, compress or inflate at a time. V8 frees longer strings late. */
 const TEXT_CHUNK_CHARACTERS = 16 * 1024;
 
 /**
@@ -67,7 +67,7 @@ export function computeFingerprint(submission: PriceListSubmission): string {
   return hash.digest('hex');
 }
 
-/** Returns the stored form of a payload: canonical JSON, gzip, in chunks of at most {@link MAX_CHUNK_BYTES}. */
+/** Returns the stored form of a payload: canonical JSON, compressed with gzip, in chunks of at most 1 MB. */
 export async function compressToChunks(submission: PriceListSubmission): Promise<Buffer[]> {
   const text = Readable.from(streamCanonicalJson(submission), { objectMode: false });
   const gzip = text.compose(createGzip()) as Readable;
@@ -122,4 +122,4 @@ export async function parseStoredPayload(
 
 /** Node lists the error codes at https://nodejs.org/api/zlib.html#constants. */
 const isZlibError = (error: unknown): error is Error =>
-  error instanceof Error && 'code' in error && /^(Z_|ERR_BUFFER)/.test(String(error.code));
+  error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');

@@ -38,13 +38,12 @@ export class ResolutionError extends Error {
 
 /**
  * Resumes an attempt that requires review, for an operator. Afterwards its lists, if any, are ready and the
- * response is stored. A resume may be stopped at any point and repeated. If two run at the same
+ * response is stored. A resume can be stopped at any point and repeated. If two run at the same
  * time, one is rejected.
  *
  * @param onProgress called as entries are written
- * @returns the stored response, of this resume or of an earlier one
- * @throws ResolutionError, `payload_unusable` before anything is written; the error that ended the
- * attempt
+ * @returns the stored response, even if another process completed the key
+ * @throws ResolutionError, which for an unusable payload comes before any write; the error that ended the attempt
  */
 export async function resume(
   record: KeyRecord,
@@ -95,8 +94,8 @@ async function applyResume(event: Extract<KeyEvent, { kind: 'resume' }>, keys: K
   try {
     return await retry(() => keys.apply(event), keys.context, 'outage');
   } catch (cause) {
-    // The take-over may have taken effect, and its attempt would then block the key. So the record
-    // is read before the error is thrown.
+    // The take-over can have taken effect. Its attempt would then block the key, so the record is
+    // read before the error is thrown.
     const outcome = await keys.applyWithinReserve({ kind: 'expire', caller: event.attempt });
     if (outcome.kind !== 'owned') throw cause;
     return outcome;
@@ -111,7 +110,7 @@ async function readSubmission(record: KeyRecord, db: Database): Promise<PriceLis
 
 /**
  * Gives up an attempt that requires review, or that completed without lists. Any lists stay failed, and the next
- * request for its key is a new attempt. May be repeated.
+ * request for the key starts a new attempt. A release can be repeated.
  *
  * @throws ResolutionError
  */

@@ -3,7 +3,6 @@ import type { KeyRecord, Progress } from '../lib/schemas/key-record';
 import { LEASE_DURATION_MS, RENEWAL_INTERVAL_MS } from '../lib/time-limits';
 import type { HeldKey, KeyStore } from './key-store';
 
-/** Another event was applied to the key after the lease of the attempt expired. */
 export class LeaseLostError extends Error {
   constructor() {
     super('another event was applied to the key after the lease of the attempt expired');
@@ -11,11 +10,10 @@ export class LeaseLostError extends Error {
 }
 
 /**
- * An attempt that this process carries out. {@link call} makes all its writes under its lease, except
- * its failure.
+ * An attempt that this process carries out. {@link call} makes all its writes, except that of its failure.
  *
- * No timer renews the lease. Instead, each try first renews it if that is due. So no try starts under
- * an overdue lease, an instance without CPU holds no key, and a short attempt makes no call to renew.
+ * No timer renews the lease. Instead, each try of a call first renews it if that is due. So an instance
+ * without CPU does not keep its lease, and a short attempt makes no extra call.
  */
 export class RunningAttempt {
   /** The key record that the claim or the take-over stored. */
@@ -24,7 +22,7 @@ export class RunningAttempt {
   #renewal: Promise<void> | undefined;
   #progress: Progress = { entries_written: 0, entries_total: 0 };
 
-  /** @param regime of its retries: `attempt` for a creation, for which a client waits, else `outage` */
+  /** @param regime of its retries: `attempt` for a creation, because a client waits for it, otherwise `outage` */
   constructor(
     { record, heldUntil }: HeldKey,
     readonly keys: KeyStore,
@@ -40,12 +38,12 @@ export class RunningAttempt {
     this.onProgress(progress);
   }
 
-  /** Renews the lease, if that is due, for work that only reads. Tries again after a transient error. */
+  /** Renews the lease if that is due, for work that only reads. */
   keepLease(): Promise<void> {
     return this.call(() => Promise.resolve());
   }
 
-  /** Makes a call under the lease, and repeats it after a transient error. @throws LeaseLostError */
+  /** Makes a call under the lease, and repeats it after a transient error. @throws LeaseLostError, or as `retry` does */
   call<T>(fn: () => Promise<T>): Promise<T> {
     const callUnderLease = async () => {
       await this.#renewIfDue();
@@ -56,7 +54,7 @@ export class RunningAttempt {
 
   async #renewIfDue(): Promise<void> {
     const { clock, signal } = this.keys.context;
-    // After a slow renewal, the next one may be due at once.
+    // After a slow renewal, the next one can be due at once.
     while (clock.elapsedMs() >= this.#heldUntil - LEASE_DURATION_MS + RENEWAL_INTERVAL_MS) {
       this.#renewal ??= this.#renew().finally(() => {
         this.#renewal = undefined;

@@ -2,12 +2,9 @@ import type { PriceListInfo } from '../lib/schemas/add-price-lists';
 import type { Attempt, ClaimedLists } from '../lib/schemas/key-record';
 import type { ListStatus, PriceListsResponse } from '../lib/schemas/responses';
 
-/** The documents that an attempt stores for consumers and clients: its list documents and its success response. */
+/** What an attempt stores for consumers and clients: both list documents and the success response. */
 
-/**
- * Creates both list documents of an attempt (docs/data-model.md#written-by-add-price-lists).
- * `updated_at` is the time of their last change of status.
- */
+/** Creates both list documents (docs/data-model.md#written-by-add-price-lists). `updated_at`: when their status changed. */
 export function createListDocuments(
   { market_id, claimed_at }: Pick<Attempt, 'market_id' | 'claimed_at'>,
   { currency, market_iso }: ClaimedLists,

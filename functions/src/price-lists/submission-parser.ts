@@ -13,8 +13,8 @@ import {
 import { describeReceived, expectedError, toFieldErrors } from '../lib/schemas/fields';
 
 /**
- * Parses a price list product by product while its body arrives, and validates none after 100 errors. So rejecting
- * 100,000 invalid products costs no more than accepting valid ones, and the products need less memory than the body.
+ * Parses a price list product by product while its body arrives, so the products need less memory than the body.
+ * Validates no product after 100 errors, so rejecting 100,000 invalid products costs no more than accepting valid ones.
  */
 
 export const MAX_FIELD_ERRORS = 100;
@@ -31,7 +31,7 @@ export interface ProductColumns {
   readonly priceListPrices: Float64Array;
 }
 
-/** Creates a parser that returns the submission, or throws a {@link ValidationError} with at most 100 field errors. */
+/** Creates a parser of price lists. Its {@link ValidationError} has at most 100 field errors. */
 export function createPriceListParser(): BodyParser<PriceListSubmission> {
   let products = new ProductsValidator();
   const json = new StreamingJsonParser({
@@ -84,7 +84,7 @@ class ProductsValidator {
     return prices.data;
   }
 
-  /** @param products the parsed member `products`; empty if it was an object, since its members were streamed */
+  /** @param products the parsed member `products`; `{}` if it was an object, because its members were streamed */
   getErrors(products: unknown): FieldError[] {
     const reject = (message: string) => [{ path: 'products', message }];
     if (!isObject(products))
@@ -111,7 +111,7 @@ class ProductsValidator {
 
 /**
  * A fast check that suffices for nearly all products. True only if {@link productPricesSchema} accepts
- * the value and leaves its prices unchanged. zod takes ten times as long.
+ * the value and leaves its prices unchanged. zod takes more than ten times as long.
  */
 const isPlainPrices = (value: unknown): value is ProductPrices =>
   isObject(value) && isPlainPrice(value['price_list_price']) && isPlainPrice(value['expected_forward_cost_price']);
@@ -119,7 +119,7 @@ const isPlainPrices = (value: unknown): value is ProductPrices =>
 const isPlainPrice = (value: unknown): boolean =>
   typeof value === 'number' && (value > 0 || Object.is(value, 0)) && value < Infinity;
 
-/** The id as shown in an error path: truncated if it is longer than an id can be, and well-formed Unicode. */
+/** Returns an id for the path of an error: truncated if it is longer than an id can be, and well-formed Unicode. */
 const toShownId = (id: string) => (id.length > MAX_DOCUMENT_ID_BYTES ? `${id.slice(0, 100)}…` : id).toWellFormed();
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -3,16 +3,16 @@ import { SWEEP_INTERVAL_MS, SWEEP_START_MS } from '../lib/time-limits';
 
 /** Computes from a key record when the sweep processes it, and how long clients should wait. */
 
-/** Whether an attempt that failed for this cause may succeed when the sweep resumes it. */
+/** Returns whether an attempt that failed for this cause can succeed when it is resumed. */
 export const isTransientCause = (cause: FailureCause | null): boolean => cause !== null && cause !== 'error';
 
-/** Delay from a failure to the resume by the sweep, by the number of earlier resumes. */
+/** Delay from a failure to the resume by the sweep, by the number of its earlier resumes. */
 const SWEEP_DELAYS_MS = [0, 60_000, 300_000];
 
-/** Maximum resumes of one attempt by the sweep; after that, the key needs an operator. */
+/** Maximum number of resumes of one attempt by the sweep, counted again after a resume by an operator. */
 export const MAX_AUTOMATIC_RESUMES = SWEEP_DELAYS_MS.length;
 
-/** Whether the sweep may resume an attempt that requires review. Otherwise the key needs an operator. */
+/** Returns whether the sweep can resume an attempt that requires review. Otherwise the key needs an operator. */
 export const canResumeAutomatically = ({ failure_cause, automatic_resumes }: KeyRecord): boolean =>
   isTransientCause(failure_cause) && automatic_resumes < MAX_AUTOMATIC_RESUMES;
 
@@ -22,8 +22,8 @@ export const describeSweepObstacle = ({ failure, failure_cause, automatic_resume
     : `the failure is not transient: ${failure ?? 'unknown'}`;
 
 /**
- * Returns when an attempt is due for the sweep, in Unix milliseconds; null for never. An attempt in
- * progress is due when its lease expires. The sweep then fails it if it may not resume it.
+ * Returns when the sweep resumes an attempt, in Unix milliseconds; null for never. An attempt in progress
+ * is due when its lease expires. If the sweep cannot resume it, the sweep then leaves the key to an operator.
  */
 export function getSweepResumeAt(record: KeyRecord): number | null {
   switch (record.status) {
@@ -39,19 +39,19 @@ export function getSweepResumeAt(record: KeyRecord): number | null {
 }
 
 /**
- * Returns the value that an event stores as `sweep_due_at`. At that time the sweep resumes the attempt,
- * or reports that the key needs an operator. It deletes the field after that report.
+ * Returns the value that an event stores as `sweep_due_at`; null for none. From that time on the sweep resumes
+ * the attempt, or reports that the key needs an operator. It deletes the field after that report.
  */
 export const getSweepDueAt = (record: KeyRecord): number | null =>
   getSweepResumeAt(record) ?? (record.status === 'requires_review' ? record.updated_at : null);
 
-/** How long a client waits for the sweep: until the next one may have resumed an attempt that is due. */
+/** How long a client should wait for the sweep. By then, the next sweep can have resumed an attempt that is due. */
 export const SWEEP_WAIT_MS = SWEEP_INTERVAL_MS + SWEEP_START_MS;
 
-/** How long a client waits for a failed attempt; null if the key needs an operator. */
+/** Returns how long a client should wait after a failure; null if the key needs an operator. */
 export const getReviewWaitMs = (record: KeyRecord): number | null =>
   canResumeAutomatically(record) ? SWEEP_WAIT_MS : null;
 
-/** How long a client waits for an attempt in progress: longer for more products, because each request uploads the body again. */
+/** Returns how long a client should wait for an attempt: longer for more products, because each request uploads them again. */
 export const getAttemptWaitMs = ({ products_count }: KeyRecord): number =>
   Math.min(10_000 + 1_000 * Math.floor(products_count / 2_000), SWEEP_WAIT_MS);

@@ -12,7 +12,7 @@ import { takeOver, toResolutionError } from './resume';
 import { canResumeAutomatically, describeSweepObstacle, getSweepDueAt } from './sweep-schedule';
 
 export interface SweepOptions {
-  /** Maximum number of concurrent resumes; each holds a payload in memory. */
+  /** Maximum number of concurrent resumes, because each holds a payload in memory. */
   concurrency: number;
   dryRun: boolean;
   /** After this signal aborts, no more resumes begin. Running resumes continue until the signal of the context aborts. */
@@ -25,7 +25,7 @@ export interface SweepResult {
   boq_list_id: string;
   document_id: string;
   trace_id: string | null;
-  /** `left`: the key needs an operator. `deferred`: another process resolves it, or the resume failed. */
+  /** `left`: the key needs an operator. `deferred`: another process holds or has resolved it, or the resume failed. */
   result: 'resumed' | 'would_resume' | 'left' | 'deferred';
   reason: string | null;
 }
@@ -36,16 +36,20 @@ export interface SweepReporter {
   onUnreadable: (path: string) => void;
 }
 
-/** An event can make a key due at the time of its read. A query finds the key only after the event's commit, which lands within this time. */
+/**
+ * An event can make a key due at the time of its read, but a query finds the key only after the commit. The
+ * commit lands within this time.
+ */
 const MAX_COMMIT_DELAY_MS = 60_000;
 
 /**
- * Resumes each attempt that is due (`getSweepDueAt`), until none is left. Every change of a
- * key requires that its record is unchanged, so a sweep may overlap with other sweeps, operators and owners.
+ * Resumes each attempt that is due (`getSweepDueAt`), or reports that its key needs an operator. Ends when it finds
+ * no other due key. A commit requires that the record is unchanged, so sweeps can overlap with each other, with
+ * operators and with clients.
  *
- * When the signal aborts, the running attempts fail. The next sweep resumes them.
+ * When the signal aborts, the running attempts fail for a transient cause.
  *
- * @throws the error of a query for due keys
+ * @throws the error of a query for due keys, unless the signal has aborted
  */
 export async function sweep(
   db: Database,
@@ -78,7 +82,10 @@ export async function sweep(
   }
 }
 
-/** Waits until work on a key ends or the next query is due. No other sweep is scheduled before this one ends, so this one queries again. */
+/**
+ * Waits until work on a key ends or the next query is due. This sweep queries again, because Cloud Scheduler usually
+ * starts no other before it ends.
+ */
 async function waitForWork(running: Iterable<Promise<void>>, { clock, signal }: WorkContext): Promise<void> {
   const timeToAsk = clock.createTimeout(SWEEP_ASK_INTERVAL_MS, () => new Error('time to ask again'), signal);
   await abortable(timeToAsk.signal, () => Promise.race(running))
@@ -104,16 +111,16 @@ class Sweeper {
   ) {}
 
   /**
-   * Reads the due keys after those of the last query, longest due first. So a sweep reads each record
-   * about once, even one that stays due because it does not parse.
+   * Reads the due keys after those of the last query, in the order of their due times. So a sweep reads each
+   * record about once, even one that stays due because it does not parse.
    *
-   * @returns keys that are not pending, and were not found before at the same due time; empty if there are no others
+   * @returns keys that are not pending, and were not found before at the same due time; empty if there are none
    */
   async readNew(): Promise<FoundKey[]> {
     for (;;) {
       const { keys, isLast, readAt } = await retry(() => readDueKeys(this.db, this.#from), this.context, 'outage');
       this.#readAt = readAt ?? this.#readAt;
-      // After the last page, only keys that become due from now on are left to find.
+      // After the last page, the only keys left to find are those that become due later.
       const since = this.#readAt === undefined ? undefined : this.#readAt - MAX_COMMIT_DELAY_MS;
       this.#from = isLast ? since : keys.at(-1);
       const found = keys.filter((key) => !this.#found.has(toDueId(key)) && !this.#pending.has(key.reference.path));
@@ -135,7 +142,7 @@ class Sweeper {
     }
   }
 
-  /** Decides by the record, and skips one that is not due. The audit reports a `sweep_due_at` that differs from its record. */
+  /** Skips a key that is not due by its record, although its stored `sweep_due_at` is. The audit reports this difference. */
   async #sweepRecord({ reference, record: stored, readAt }: ReadableKey): Promise<void> {
     const dueAt = getSweepDueAt(stored);
     if (dueAt === null || dueAt > readAt) return;
@@ -143,7 +150,7 @@ class Sweeper {
     const keys = new KeyStore(reference, this.db, this.context);
     const { document_id } = record;
     if (!isKeyOf(reference, record.boq_list_id)) {
-      const reason = 'its boq_list_id is that of another record';
+      const reason = 'it is stored under the hash of another key';
       await this.#leave(stored, { kind: 'fail_permanently', document_id, reason }, readAt, keys);
     } else if (!canResumeAutomatically(record))
       await this.#leave(stored, { kind: 'expire', caller: null }, readAt, keys);
@@ -163,7 +170,7 @@ class Sweeper {
     else this.#defer(key, toResolutionError(outcome).message);
   }
 
-  /** Leaves a key to an operator. @param event the event that makes the key need one, if it does not yet */
+  /** Leaves a key to an operator. @param event the event after which the key needs one, if it did not before */
   async #leave(stored: KeyRecord, event: KeyEvent, readAt: number, keys: KeyStore): Promise<void> {
     const record = transition(stored, event, readAt).record ?? stored;
     if (this.options.dryRun) {
@@ -176,7 +183,7 @@ class Sweeper {
 
   /**
    * Reports that a key needs an operator, and then removes it from the index. So a key is reported at
-   * least once: again if two sweeps overlap, or if the commit after the report fails.
+   * least once, and again if two sweeps overlap or the commit after the report fails.
    */
   async #reportToOperator(keys: KeyStore): Promise<void> {
     const key = await retry(() => keys.read(), this.context, 'outage');

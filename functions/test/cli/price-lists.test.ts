@@ -174,7 +174,7 @@ test('resume and release name a completed or released key before they ask', asyn
   expect(await run('release', KEY, '--reason', 'x')).toMatchObject({ code: 1, err: containing(nothing) });
   await getKey().update({ status: 'released' });
   expect(await run('resume', KEY)).toMatchObject({ code: 1, err: containing(': The key was released. ') });
-  const before = ' was already released. The client may send the request again.\n';
+  const before = ' was already released. The client can send the request again.\n';
   expect(await run('release', KEY, '--reason', 'x')).toMatchObject({ code: 0, out: containing(before) });
 });
 

@@ -362,7 +362,7 @@ class Schedule {
     await this.#checkStored();
     if (!this.#swept.includes(MISPLACED)) return;
     const failure = this.#history.now(MISPLACED)?.failure;
-    assert.equal(failure, 'its boq_list_id is that of another record', 'no process resumes a misplaced record');
+    assert.equal(failure, 'it is stored under the hash of another key', 'no process resumes a misplaced record');
     this.#assertReported(MISPLACED);
   }
 

@@ -182,7 +182,7 @@ describe('a sweep', () => {
   test.each<[string, Partial<KeyRecord>, string]>([
     ['document_id is a path', { document_id: 'a/b' }, 'its document_id is not the id of a document'],
     ['list id is empty', { lists: { ...TEST_LISTS, expected_forward_cost_id: '' } }, 'must be a non-empty string'],
-    ['boq_list_id belongs to another key', { boq_list_id: 'another' }, 'its boq_list_id is that of another record'],
+    ['boq_list_id belongs to another key', { boq_list_id: 'another' }, 'it is stored under the hash of another key'],
   ])('leaves a record whose %s to an operator, failed or crashed', async (_, update, failure) => {
     for (const state of [STOPPED, CRASHED]) {
       database.reset();
