@@ -32,7 +32,7 @@ export const DELETED = FieldValue.delete();
 
 let client: Firestore | undefined;
 
-/** Returns the database of a request. All requests share the one client of the process, which holds the connections. */
+/** Returns the database for one context. All contexts share the SDK's client, which holds its connections. */
 export function getDatabase(context: WorkContext): Database {
   client ??= configureClient(getFirestore(getApps()[0] ?? initializeApp(), getDatabaseId()));
   return createDatabase(client, context);

@@ -11,7 +11,7 @@ export interface QuerySpec {
   where?: readonly FieldFilter[];
   /** Top-level fields to order by, before the document id. Documents that lack one of them are left out. */
   orderBy?: readonly string[];
-  /** The order of these fields and of the document id. Default `ASCENDING`. */
+  /** Direction of the order by these fields and the document id. Default `ASCENDING`. */
   direction?: keyof typeof Direction;
   /** Paths of the fields to read; undefined for all fields. */
   fields?: readonly string[];

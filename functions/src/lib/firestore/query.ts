@@ -42,8 +42,8 @@ export const streamQuery = <T>(
  * for a minute.
  *
  * @param run makes each call; the simulation replaces it
- * @throws the last error of a call; as soon as the signal aborts, its reason, but during a pause the last error
- * instead if the work is not stopped
+ * @throws the last error of a call, also if the signal aborts during a pause without a stop; otherwise the
+ * signal's reason as soon as the signal aborts
  */
 export async function* streamDocuments<T>(
   context: WorkContext,

@@ -6,7 +6,7 @@ import cors from 'cors';
  * the list has exactly this origin, which applies to `null` too. A preflight can ask for any request
  * headers, because tracing libraries add their own and only the list of origins limits access.
  *
- * @returns false for an origin that is not allowed; true for a request without an origin
+ * @returns whether the origin is allowed; true for a request without an origin
  */
 export function applyCors(request: IncomingMessage, response: ServerResponse, allowedOrigins: string[]): boolean {
   response.appendHeader('Vary', 'Origin');

@@ -3,9 +3,7 @@ import { logApiKeyLinesIgnored, logInstanceStarted } from '../logging/instances'
 import { prepareEachRequest } from './incoming-requests';
 import { stopOnSigterm } from './shutdown';
 
-/**
- * Prepares this process for all of its requests. Importing an operation alone does not.
- */
+/** Prepares this process for all of its requests. Importing an operation alone does not. */
 export function startInstance(): void {
   prepareEachRequest();
   const invalidLines = getInvalidApiKeyLines();

@@ -34,7 +34,7 @@ export interface HandlerResult extends Omit<OutgoingResponse, 'status'> {
 
 export interface Endpoint<Body> {
   name: string;
-  /** POST with a body, GET without. */
+  /** POST for an operation with a body, otherwise GET. */
   method: 'GET' | 'POST';
   runtimeOptions: HttpsOptions & { timeoutSeconds: number };
   /** Whether browsers can call the operation from pages of the allowed origins. */

@@ -23,7 +23,7 @@ export interface RequestBody<Body> {
 /**
  * Streams the request body into a parser and returns the parsed value.
  *
- * @param parent ends the reading before its timeout
+ * @param parent can end the reading before its timeout
  * @throws ValidationError, with path `body` for anything but JSON in UTF-8, plain or gzip
  * @throws PayloadTooLargeError
  * @throws ApiError request_timeout, ClientGoneError, or the parent's reason

@@ -106,7 +106,7 @@ const ENCODERS = {
 
 type Encoding = keyof typeof ENCODERS;
 
-/** Compresses the chunks. A short first chunk is the complete response, compressed sooner here than in another thread. */
+/** Compresses the chunks. A short first chunk is the complete response; another thread would take longer for it. */
 function encode(first: Buffer, rest: AsyncIterable<Buffer>, encoding: Encoding | undefined) {
   const encoder = encoding && ENCODERS[encoding];
   if (first.length < STREAM_CHUNK_BYTES) return [encoder?.encodeSync(first) ?? first];

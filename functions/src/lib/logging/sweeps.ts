@@ -20,6 +20,6 @@ export const logSweepEnded = (
 
 export const logSweepPaused = () => logEvent('NOTICE', 'sweep_paused', {});
 
-/** @param counts what the sweep did although it could not read more keys */
+/** @param counts what the sweep did in spite of the failure */
 export const logSweepFailed = (reason: string, counts: SweepCounts) =>
   logEvent('ERROR', 'sweep_failed', { reason: redact(reason), ...counts });
