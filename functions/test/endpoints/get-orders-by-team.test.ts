@@ -5,9 +5,10 @@ import { writeRecords } from '../support/stored';
 const service = useTestService({ getOrdersByTeam });
 beforeEach(() => service.reset());
 
-const JANUARY = { team_id: 'team-1', status: 'ALL', start_date: '2026-01-01', end_date: '2026-02-01' };
-const START = Date.UTC(2026, 0, 1);
-const END = Date.UTC(2026, 1, 1);
+/** Before 1970, so that all times are negative. */
+const JANUARY = { team_id: 'team-1', status: 'ALL', start_date: '1960-01-01', end_date: '1960-02-01' };
+const START = Date.UTC(1960, 0, 1);
+const END = Date.UTC(1960, 1, 1);
 
 interface Orders {
   count: number;
@@ -64,12 +65,12 @@ describe('get orders by team', () => {
       first: at(START),
       last: at(END - 1),
       end: at(END),
-      text: at('2026-01-05'),
+      text: at('1960-01-05'),
       date: at(new Date(START)),
       missing: { team_id: 'team-1', status: 'WAITING' },
     });
     expect(await idsOf(JANUARY)).toEqual(['first', 'last']);
-    expect(await idsOf({ ...JANUARY, start_date: '2026-02-01', end_date: '2026-02-02' })).toEqual(['end']);
+    expect(await idsOf({ ...JANUARY, start_date: '1960-02-01', end_date: '1960-02-02' })).toEqual(['end']);
   });
 
   test('returns the orders of exactly one team id', async () => {
