@@ -12,7 +12,7 @@ export const project = (displayName, folder) => ({
   globalSetup: '<rootDir>/test/support/deploy-package.mjs',
   testMatch: [`<rootDir>/${folder}/**/*.test.ts`],
   testEnvironment: '<rootDir>/test/support/environment.cjs',
-  // A test file runs in its own context, where access to a global is slow. Access to `Math` took half of the time of hashing.
+  // A test file runs in its own context, where access to a global is slow. With `Math` injected, a suite of creations takes half the time.
   sandboxInjectedGlobals: ['Math'],
   setupFiles: ['<rootDir>/test/support/setup.cjs', '<rootDir>/test/support/console.ts'],
   moduleNameMapper: {
@@ -39,7 +39,7 @@ export default {
   // Tests that run concurrently wait for processes and timers.
   maxConcurrency: 10,
   workerIdleMemoryLimit: '1GB',
-  // On a busy machine, an idle worker needs more than Jest's half second to end.
+  // On a busy machine, an idle worker can need more than Jest's half second to end.
   workerGracefulExitTimeout: 5_000,
   // Ends only a test that hangs. On a busy machine, a test can take twenty times as long, and one that exceeds its limit disturbs the next.
   testTimeout: 600_000,

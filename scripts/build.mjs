@@ -41,7 +41,7 @@ const RUNTIME = ['@google-cloud/functions-framework'];
 /** Packages that Firebase's tools require in package.json; production omits them. */
 const TOOLING = ['firebase-admin', 'firebase-functions'];
 
-/** Where Firebase's emulator reads secrets. It is not uploaded (firebase.json). */
+/** The file from which Firebase's emulator reads secrets. No deployment uploads it (firebase.json). */
 const LOCAL_SECRETS = '.secret.local';
 
 /** Packages that are loaded but not used, and the modules that replace them (decision 0011). */
@@ -51,7 +51,7 @@ const REPLACED = {
   'protobufjs/ext/descriptor': './scripts/bundle/no-descriptors.cjs',
 };
 
-/** Stands for the build id until the contents are known. */
+/** The placeholder of the build id until the contents are known. */
 const BUILD_ID = '<the build id>';
 
 const TARGET = { platform: 'node', target: `node${repositoryPackage.engines.node.slice('>='.length)}` };

@@ -10,7 +10,7 @@ const USAGE = `Usage: npm run deploy:check -- --project <project> [--keep-rules]
 
 Lists what a deployment needs, what the project has and what it lacks, with the command that supplies it. Changes nothing.
 
---keep-rules  the project keeps its own Firestore rules, which a deployment of indexes and functions leaves alone
+--keep-rules  the project keeps its own Firestore rules, which a deployment of indexes and functions does not change
 
 Exit code: 0 everything is there, 1 something is missing, 2 something could not be checked, 64 wrong usage.`;
 

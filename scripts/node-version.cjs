@@ -12,7 +12,7 @@ const { node } = process.versions;
 const [[major, minor], [oldestMajor, oldestMinor]] = [node, OLDEST].map((version) => version.split('.').map(Number));
 if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) {
   console.error(
-    `This needs Node ${OLDEST} or later, but Node ${node} runs it. Install a newer one. ` +
+    `This program needs Node ${OLDEST} or later, but runs on Node ${node}. Install a newer version. ` +
       'On Linux and Windows, npm scripts and npx use the Node in node_modules. If npm has removed the link to it, run: npm run postinstall',
   );
   process.exit(1);

@@ -23,7 +23,7 @@ The third check also runs if the second fails, and both are reported.
  */
 const ACCEPTED_BREAKS = 'scripts/accepted-breaks.json';
 
-/** The name of a break of the form of stored records. The two versions then need not take over each other's attempts. */
+/** The name of a break in the form of stored records. If it is accepted, the versions need not take over each other's attempts. */
 const STORED_DATA = 'stored data';
 
 type Breaks = Readonly<Record<string, string>>;
@@ -68,7 +68,7 @@ async function readNewBreaks(earlier: string): Promise<Breaks> {
   return Object.fromEntries(now.filter(([name, reason]) => before[name] !== reason));
 }
 
-/** Compares the version in all files that contain it. The client has its own version. @throws Error unless they agree */
+/** Compares the versions of manifests, description and changelog with a tag. The client has its own version. @throws Error unless they agree */
 function compareVersions(tag: string): void {
   const files = ['package.json', 'functions/package.json'];
   const versions = files.map((file) => [file, (readJson(file) as Versioned).version]);

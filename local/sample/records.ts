@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * Creates the records of a supplier of building materials in Africa: its organisation, and two years of orders and supply orders.
- * Some are malformed: a field is missing, empty, blank or of the wrong type, or a code is in lower case. Each of these occurs.
+ * Some are malformed: a field is missing, empty, blank or of the wrong type, or a code is in lower case or has spaces around it.
  * All times are integer Unix milliseconds. Every call returns the same records, few enough for one commit.
  */
 export function createSampleRecords(): PlainDocument[] {

@@ -1,4 +1,4 @@
-/** `debug` loads it if it is installed, and only development packages install it. */
+/** The package `debug` loads supports-color if it is installed. Only development packages install it. */
 export const NOT_BUNDLED = ['supports-color'];
 
 /**

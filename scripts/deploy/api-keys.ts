@@ -2,7 +2,7 @@ import { parseApiKeys } from '../../functions/src/lib/api-keys';
 import type { AskGoogle } from './google-api';
 import type { Requirement } from './requirement';
 
-/** A shorter key may be easy to guess. */
+/** A shorter key can be easy to guess. */
 const MIN_KEY_CHARACTERS = 20;
 
 const setKeys = (projectId: string) =>

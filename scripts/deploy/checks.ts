@@ -8,7 +8,7 @@ import { listParameters } from './parameters';
 import type { Requirement } from './requirement';
 import { listDeployerPermissions, listRoles } from './roles';
 
-/** One line of the result. `fix` is the command that solves the problem. A warning stops no deployment. */
+/** One line of the result. `fix` is the command or step that solves the problem. A warning stops no deployment. */
 export type Finding =
   | { subject: string; kind: 'ok' }
   | { subject: string; kind: 'missing' | 'warning'; detail: string; fix: string }

@@ -13,7 +13,7 @@ const all = toServices(Object.keys(functions));
 const https = toServices(operations.map(({ name }) => name));
 const reads = toServices(operations.flatMap(({ name, info }) => (info.writes ? [] : [name])));
 
-/** Names in a filter of Monitoring, a filter of Logging, or the braces of a shell. */
+/** A list of names in a filter of Monitoring, a filter of Logging, or the braces of a shell. */
 const NAMES = /[a-z]+(?:(\\",\\"|\\" OR \\"|,)[a-z]+)+/g;
 
 const README = 'README.md';

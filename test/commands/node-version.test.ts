@@ -10,7 +10,7 @@ afterAll(cleanUp);
 
 const oldest = engines.node.slice('>='.length);
 const SENTENCE = new RegExp(
-  `^This needs Node ${oldest} or later, but Node 20.20.2 runs it\\. .* npm run postinstall\n`,
+  `^This program needs Node ${oldest} or later, but runs on Node 20.20.2\\. .* npm run postinstall\n`,
   'm',
 );
 
@@ -43,7 +43,7 @@ test.each([
   ['a function', ['-e', "require('./functions/dist')"]],
 ])('%s fails on a Node of an older minor version', (_name, args) => {
   const { status, stderr } = runProgramSync(process.execPath, args, { env: pretendVersion('22.12.0') });
-  expect([status, stderr]).toEqual([1, expect.stringContaining('or later, but Node 22.12.0 runs it.')]);
+  expect([status, stderr]).toEqual([1, expect.stringContaining('or later, but runs on Node 22.12.0.')]);
 });
 
 test('npm installs the packages of development also where NODE_ENV is production', () => {

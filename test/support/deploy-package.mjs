@@ -6,7 +6,7 @@ const BUILT = 'functions/dist';
 /** Within the repository, so that the package finds the Functions Framework. */
 const PARENT = 'functions/.dev';
 
-/** Copies the built package before the suites, because other programs may build it again during them. */
+/** Copies the built package before the suites, because other programs can build it again during them. */
 export default function copyPackage() {
   if (!existsSync(BUILT)) return;
   mkdirSync(PARENT, { recursive: true });

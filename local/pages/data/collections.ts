@@ -18,7 +18,7 @@ export function addDefaultSort(collection: string, view: CollectionView): Collec
   return isDefault && isServed(collection, view.filter?.field, sort) ? { ...view, sort } : view;
 }
 
-/** Returns the collection that a field refers to by its name, such as `teams` for `team_id`. The collection may not exist. */
+/** Returns the collection that a field refers to by its name, such as `teams` for `team_id`. It does not check that the collection exists. */
 export function getLinkedCollection(field: string): string | undefined {
   if (field === 'document_id') return collections.priceListRequests;
   return field.endsWith('_id') ? field.replace(/_id$/, 's') : undefined;

@@ -5,7 +5,7 @@ import { DATA_ROOT } from './urls';
 /**
  * Creates the listeners of the data pages, which show the content of a Firestore at `/data`.
  *
- * @param getFirestore called for each page, so no client exists before the first one
+ * @param getFirestore called for each page, so that no client exists before the first page
  * @returns the listener for a path of the data pages, or undefined for another path
  */
 export function createDataRoutes(

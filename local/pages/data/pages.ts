@@ -134,7 +134,7 @@ function renderDocuments({ path, documents }: CollectionPage, findLink: FindLink
   const rows = documents.map((document) => {
     const fields = document.data() ?? {};
     const cells = names.map((name) => {
-      // The client's own `get` finds what every object inherits, such as a `constructor`.
+      // The snapshot's own `get` also finds what every object inherits, such as `constructor`.
       const value: unknown = Object.hasOwn(fields, name) ? fields[name] : undefined;
       return name === 'status' ? renderStatus(path, value) : formatCell(name, value, findLink);
     });

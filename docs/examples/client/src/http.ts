@@ -75,7 +75,7 @@ async function sendOnce(url: string, outgoing: Outgoing & { signal: AbortSignal 
 /** @returns ms until the next try, at least a second; Infinity if another try would not help */
 function getDelayMs(error: Error & { code?: string | number }, tries: number): number {
   const increasing = Math.min(1000 * 2 ** (tries - 1), 30_000);
-  // Without a response, the outcome is unknown, and sending the request again is safe.
+  // Without a response, the outcome is unknown, and sending the request again is safe. An error without a code is no network error.
   if (!(error instanceof HttpError)) return PERMANENT.test(String(error.code ?? 'CERT')) ? Infinity : increasing;
   const { status, retryAfter } = error;
   if (retryAfter === undefined) return TRANSIENT_STATUSES.includes(status) ? increasing : Infinity;
