@@ -37,7 +37,7 @@ import {
  * reported violation existed at one moment:
  *
  * - The audit reads a key record before the records of its attempts, and again before it reports a
- *   violation. The checked records are written in one commit with the key record, or complete
+ *   violation. The checked records are written in one commit with the key record, or are complete
  *   before that commit. So if both reads show the same state, the violation existed between them.
  *   Otherwise the audit checks the key again.
  * - To check a reference, the audit reads the request record or list before its key record. The claim

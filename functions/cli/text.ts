@@ -22,8 +22,8 @@ const MAX_ID_LENGTH = 100;
 export const quoteId = (id: string): string => (isShort(id) ? quote(id) : `${quote(id.slice(0, MAX_ID_LENGTH))}…`);
 
 /**
- * Characters that an id in a printed command must not have: those that a terminal does not show, spaces that look
- * like U+0020, and those that end or change a quoted word in bash, zsh, fish or PowerShell.
+ * Characters that an id in a printed command must not have: those that a terminal does not show, spaces other
+ * than U+0020, and those that end or change a quoted word in bash, zsh, fish or PowerShell.
  */
 const UNSAFE_AT_SHELL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}'\\\u2018-\u201b]|(?! )\p{Zs}/u;
 

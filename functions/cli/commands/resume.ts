@@ -27,7 +27,7 @@ export interface ResumeOptions extends IdOptions {
 
 /** The result for one of the given ids, or for a key that `--cause` finds. */
 interface ResumeResult {
-  /** The key; the id from the arguments if it failed before the first resume. */
+  /** The key; the id from the arguments if an error occurred before the first resume. */
   boq_list_id: string;
   /** `completed`: the key was completed before this command. */
   result: 'resumed' | 'would_resume' | 'completed' | 'failed';

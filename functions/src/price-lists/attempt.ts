@@ -10,7 +10,7 @@ import { createListDocuments } from './stored-documents';
 import type { PriceListSubmission } from './submission-parser';
 import { isTransientCause, SWEEP_WAIT_MS } from './sweep-schedule';
 
-/** The attempt has not stored its whole payload, so it cannot be resumed. */
+/** Storing the payload failed, so the sweep does not resume the attempt. */
 export class PayloadNotStoredError extends Error {
   constructor(cause: unknown) {
     super(`the payload was not stored completely: ${getErrorMessage(cause)}`, { cause });
@@ -73,7 +73,7 @@ async function fail({ keys, record }: RunningAttempt, error: unknown): Promise<A
   try {
     return await keys.applyWithinReserve({ kind: 'fail', attempt: record, reason, cause });
   } catch (failure) {
-    // The commit can have stored the failure. Otherwise the first event of another sender after the lease stores one.
+    // The commit can have stored the failure. Otherwise the first event of another sender after the lease expires does.
     const text = `${reason}; the failure could not be stored: ${getErrorMessage(failure)}`;
     const retryAfterMs = isTransientCause(cause) ? SWEEP_WAIT_MS : null;
     return { kind: 'unknown', reason: text, retryAfterMs };

@@ -9,7 +9,7 @@ export const isTransientCause = (cause: FailureCause | null): boolean => cause !
 /** Delay from a failure to the resume by the sweep, by the number of its earlier resumes. */
 const SWEEP_DELAYS_MS = [0, 60_000, 300_000];
 
-/** Maximum number of resumes of one attempt by the sweep, counted again after a resume by an operator. */
+/** Maximum number of resumes of one attempt by the sweep. A resume by an operator sets the count back to 0. */
 export const MAX_AUTOMATIC_RESUMES = SWEEP_DELAYS_MS.length;
 
 /** Returns whether the sweep can resume an attempt that requires review. Otherwise the key needs an operator. */

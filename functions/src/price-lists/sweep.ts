@@ -37,8 +37,8 @@ export interface SweepReporter {
 }
 
 /**
- * An event can make a key due at the time of its read, but a query finds the key only after the commit. The
- * commit lands within this time.
+ * An event can make a key due at the time of its read, but a query finds the key only after the commit. If that
+ * lands later than this, only the next sweep finds the key.
  */
 const MAX_COMMIT_DELAY_MS = 60_000;
 
