@@ -3,8 +3,9 @@ import { parseApiKeys, type ApiKey } from './api-keys';
 import { findOriginProblem } from './origins';
 
 /**
- * The service's parameters and secrets. No other module reads them. Values are read at run time, not
- * while the module loads, because a deployment loads it without values.
+ * The service's parameters and secrets. No other module reads them. Parameters are evaluated at run time,
+ * because a deployment loads the functions without values. The checks at the start of an instance read
+ * the environment.
  */
 
 export const apiKeySecret = defineSecret('API_KEY');
@@ -59,7 +60,7 @@ export const areWritesPaused = (): boolean => writesPaused.value();
 
 export const getAllowedOrigins = (): string[] => parseOrigins(corsAllowedOrigins.value());
 
-/** An invalid setting. Its stack is only its message, so that Node prints one sentence. */
+/** An invalid setting. Its stack is only its message, so that the loaders of functions print no stack frames. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   override readonly stack = this.message;

@@ -26,7 +26,7 @@ export const rangeOptions = { ...readDefaults, memory: '1GiB', concurrency: 16 }
 
 /**
  * Options of add price lists. Four concurrent creations with bodies of 32 MB take about half of the
- * memory. The timeout is about twice what the largest list needs (docs/performance.md#scale).
+ * memory. The timeout is 1.5 to 2 times what the largest list needs (docs/performance.md#scale).
  */
 export const writeOptions = {
   ...operationDefaults,

@@ -40,7 +40,7 @@ export function getDatabase(context: WorkContext): Database {
 
 /** @param firestore a client that {@link configureClient} has configured */
 export function createDatabase(firestore: Firestore, context: WorkContext) {
-  const { clock, counters, signal: requestSignal } = context;
+  const { clock, counters, signal } = context;
   const startCall = <T>(call: () => T): T => {
     counters.firestoreCalls += 1;
     return call();
@@ -54,12 +54,12 @@ export function createDatabase(firestore: Firestore, context: WorkContext) {
     },
 
     /**
-     * Streams the documents of a query until the request's signal aborts. Fails when no document arrives
-     * within the timeout of a read.
+     * Streams the documents of a query. Fails when the signal of the context aborts, or when no document
+     * arrives within the timeout of a read.
      */
     stream(query: Query): AsyncIterable<QueryDocumentSnapshot> {
       const documents = startCall(() => query.stream() as unknown as Readable);
-      return readStream(addAbortSignal(requestSignal, documents), clock);
+      return readStream(addAbortSignal(signal, documents), clock);
     },
 
     /**

@@ -14,7 +14,7 @@ export const isAnswered = (response: ServerResponse): boolean =>
   finalResponses.has(response) && response.writableLength === 0;
 
 export class ClientWriter {
-  /** Number of chunks that the operating system does not have. */
+  /** Number of written chunks that the operating system does not have yet. */
   #unsentChunks = 0;
 
   /** @param context its signal ends the wait for the client; a signal that has already aborted is ignored */

@@ -4,7 +4,7 @@ import cors from 'cors';
 /**
  * Adds the CORS headers for an allowed origin, and `Vary: Origin` always. An origin is allowed only if
  * the list has exactly this origin, which applies to `null` too. A preflight can ask for any request
- * headers, because tracing libraries add their own and only the list of origins limits access.
+ * headers, because tracing libraries add their own and only the list of origins limits which pages can call.
  *
  * @returns whether the origin is allowed; true for a request without an origin
  */

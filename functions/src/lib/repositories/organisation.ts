@@ -53,7 +53,7 @@ const toNamedRecord = (stored: StoredFields, { name, country }: NamedRecordField
 const readNamedRecords = (context: WorkContext, collection: string, field: NamedRecordFields) =>
   streamQuery(context, { collection, fields: Object.values(field) }, (stored) => toNamedRecord(stored, field));
 
-/** Orders by creation time, so that one index serves the range and the order. @param shown the fields to read */
+/** Sorts by creation time, so that one index serves the range and the order. @param shown the fields to read */
 function createTeamDateRangeQuery(
   collection: string,
   field: Record<'team' | 'createdAt' | 'status', string>,
