@@ -46,7 +46,7 @@ export interface EmbeddedFirestore {
   /** Returns how many calls of each operation have arrived, including calls that cannot be decoded. */
   counts(): Record<Rpc, number>;
   /**
-   * Adds documents to the default database of a project if it has none, in one commit, without a client.
+   * Adds documents to the default database of a project in one commit, if the database has none.
    *
    * @returns the number of documents that it added, or 0 if the database already had documents
    */

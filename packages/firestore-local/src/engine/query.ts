@@ -129,8 +129,8 @@ function compileCursor({ values, before }: Cursor, orders: readonly Order[]): (d
 }
 
 /**
- * Runs a query on the current documents, or on those at a read time in microseconds. Returns the results in batches, in any
- * order if `ordered` is false.
+ * Runs a query on the current documents, or on those at a read time in microseconds. Returns the results in
+ * batches. If `ordered` is false, they can have any order.
  */
 export function runQuery(
   query: PreparedQuery,
@@ -143,38 +143,20 @@ export function runQuery(
   const [first] = query.orders;
   const byName = first !== undefined && isName(first.path);
   const snapshots = collections.map((collection) => store.snapshot(collection, readTime));
-  const batches = readBatches(byName && first.descending ? snapshots.map((docs) => docs.toReversed()) : snapshots);
+  const found = findBatches(query, byName && first.descending ? snapshots.map((docs) => docs.toReversed()) : snapshots);
   const inOrder = (byName && collections.length === 1) || (!ordered && limit === Infinity);
-  return slice(inOrder ? filterBatches(query, batches) : sortBatches(query, batches), limit);
+  return slice(inOrder ? found : [sortDocs([...found].flat(), query.orders)], limit);
 }
 
 const BATCH_SIZE = 256;
 
-function* readBatches(snapshots: readonly (readonly StoredDoc[])[]): Generator<readonly StoredDoc[]> {
-  for (const docs of snapshots) {
-    for (let at = 0; at < docs.length; at += BATCH_SIZE) yield docs.slice(at, at + BATCH_SIZE);
-  }
-}
-
-function* filterBatches(
-  query: PreparedQuery,
-  batches: Iterable<readonly StoredDoc[]>,
+function* findBatches(
+  { matches }: PreparedQuery,
+  snapshots: readonly (readonly StoredDoc[])[],
 ): Generator<readonly StoredDoc[]> {
-  for (const docs of batches) yield docs.filter(query.matches);
-}
-
-/** How many documents beyond twice the limit the query collects before it sorts them and drops those beyond the limit. */
-const SORT_BUFFER = 2000;
-
-function* sortBatches(query: PreparedQuery, batches: Iterable<readonly StoredDoc[]>): Generator<readonly StoredDoc[]> {
-  const kept = query.source.limit ?? Infinity;
-  let found: StoredDoc[] = [];
-  for (const docs of batches) {
-    for (const doc of docs) if (query.matches(doc)) found.push(doc);
-    // With a limit, several small sorts cost less than one sort of all documents.
-    if (found.length > 2 * kept + SORT_BUFFER) found = sortDocs(found, query.orders).slice(0, kept);
+  for (const docs of snapshots) {
+    for (let at = 0; at < docs.length; at += BATCH_SIZE) yield docs.slice(at, at + BATCH_SIZE).filter(matches);
   }
-  yield sortDocs(found, query.orders);
 }
 
 function* slice(batches: Iterable<readonly StoredDoc[]>, limit: number): Generator<readonly StoredDoc[]> {

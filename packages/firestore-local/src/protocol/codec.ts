@@ -26,13 +26,13 @@ const definitions = JSON.parse(
 /** The definitions of google.firestore.v1. */
 export const root = protobuf.Root.fromJSON(definitions);
 
-/** The generated functions with their internal arguments, which carry the nesting depth. */
+/** The functions that protobufjs generates for a type, with internal arguments that its own types omit. */
 interface Codec {
   decode(reader: Reader | Uint8Array, length?: number, end?: number, depth?: number): unknown;
   encode(value: unknown, writer?: protobuf.Writer, depth?: number): protobuf.Writer;
 }
 
-/** Maps a message type to a plain value. Another call of `setup()` would discard the mapping. */
+/** Makes a message type decode to a plain value and encode from one. Another call of `setup()` would undo this. */
 function mapType<T>(name: string, fromMessage: (message: Message) => T, toMessage: (value: T) => object): Codec {
   const type = root.lookupType(name).setup();
   const codec = type as unknown as Codec;

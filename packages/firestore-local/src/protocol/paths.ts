@@ -32,7 +32,7 @@ function assertValidId(id: string): void {
   }
 }
 
-/** Parses a resource name to its database and the ids below `…/documents`, and checks each id. */
+/** Parses a resource name into its database and the ids below `…/documents`, and checks each id. */
 function parseName(name: string): { database: string; ids: string[] } {
   const [projects, project, databases, database, documents, ...ids] = name.split('/');
   if (projects !== 'projects' || databases !== 'databases' || documents !== 'documents' || !project || !database) {

@@ -94,10 +94,9 @@ export class Store {
     );
   }
 
-  /** Returns whether a collection has documents now. Does not load it. */
+  /** Returns whether a collection has documents now. */
   hasDocuments(path: string): boolean {
-    if (this.unloaded.has(path)) return this.storage?.hasDocuments(path) ?? false;
-    return (this.collections.get(path)?.size ?? 0) > 0;
+    return (this.collection(path)?.size ?? 0) > 0;
   }
 
   /** Applies the changes of one commit, on disk and then in memory. */
