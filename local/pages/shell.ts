@@ -8,7 +8,7 @@ const SITE_LINKS = { 'API reference': '/', Guides: `/${GUIDES_INDEX}`, Data: '/d
 export interface Shell {
   title: string;
   /** The link at the top that the page belongs to. */
-  section?: keyof typeof SITE_LINKS;
+  section: keyof typeof SITE_LINKS;
   /** Style sheets and scripts beside the common style sheet. */
   head?: Content;
   body: Content;
@@ -24,7 +24,7 @@ export function renderShell({ title, section, head, body }: Shell): Html {
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${section === undefined || section === title ? title : `${title} · ${section}`}</title>
+        <title>${section === title ? title : `${title} · ${section}`}</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/pages/pages.css" />
         ${head}

@@ -5,9 +5,6 @@ import { createSampleRecords } from './records';
 
 export { createSampleRecords };
 
-/** The path of the price list that the sample call of add price lists posts. */
-export const EXAMPLE_PRICE_LIST = 'docs/examples/price-list.json';
-
 interface Description {
   paths: Record<
     string,
@@ -25,7 +22,7 @@ export function readSampleBodies(): Record<string, string | undefined> {
     const [example] = Object.values(post?.requestBody.content['application/json'].examples ?? {});
     return [path.slice(1), example && JSON.stringify(example.value)];
   });
-  return { ...Object.fromEntries(examples), addPriceLists: `@${resolve(EXAMPLE_PRICE_LIST)}` };
+  return { ...Object.fromEntries(examples), addPriceLists: `@${resolve('docs/examples/price-list.json')}` };
 }
 
 /**

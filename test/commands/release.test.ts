@@ -51,7 +51,7 @@ const breakDescription = (folder: string) => cpSync(DESCRIPTION, join(folder, DE
 
 const STORED_DATA = { 'stored data': 'A field has another unit.' };
 
-test('a tag with another version than the packages fails, with all versions', () => {
+test('a tag whose version is not that of the packages fails, and the message lists all versions', () => {
   const { status, stderr } = runCheck('.', 'v9.9.9');
   expect(status).toBe(1);
   expect(stderr).toContain('  9.9.9  the tag v9.9.9\n');

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
@@ -7,8 +7,7 @@ import { buffer } from 'node:stream/consumers';
 
 export interface Stub {
   url: string;
-  requests: IncomingMessage[];
-  /** The bodies of `requests`, in the same order. */
+  /** The bodies of the requests that have arrived completely. */
   bodies: Buffer[];
 }
 
@@ -17,11 +16,9 @@ afterAll(() => servers.forEach((server) => server.close().closeAllConnections())
 
 /** Starts a server that sends these responses, one for each request, and then 418. It ends with the test file. */
 export async function startStub(responses: RequestListener[]): Promise<Stub> {
-  const requests: IncomingMessage[] = [];
   const bodies: Buffer[] = [];
   const server = createServer((request, response) => {
     void buffer(request).then((body) => {
-      requests.push(request);
       bodies.push(body);
       (responses.shift() ?? respond(418, 'a request too many'))(request, response);
     });
@@ -29,7 +26,7 @@ export async function startStub(responses: RequestListener[]): Promise<Stub> {
   servers.push(server);
   server.keepAliveTimeout = 60_000;
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests, bodies };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, bodies };
 }
 
 export function respond(status: number, body: string, headers: Record<string, string> = {}): RequestListener {

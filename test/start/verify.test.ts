@@ -35,7 +35,7 @@ const PROGRAM = ['--import', 'tsx', 'scripts/verify.ts'];
 
 const verify = (...args: string[]) => runProgramSync(process.execPath, [...PROGRAM, ...args]);
 
-test('every operation is as described, and nothing is written', async () => {
+test('every operation responds as described, and the program writes nothing', async () => {
   const { status, stdout } = verify('--url', `${url}//`, '--key-file', keyFile);
   expect(stdout).not.toContain('FAILED');
   expect(stdout).toMatch(/ok {6}getWarehouses: preflight of another origin 403\n/);
@@ -59,7 +59,7 @@ test('a pause of the writes is as described', async () => {
   expect(verify('--url', address, '--key-file', keyFile)).toMatchObject({ status: 0 });
 });
 
-test('the program names what is not as described', async () => {
+test('the program names each response that is not as described', async () => {
   const server = createServer((_, response) => void response.writeHead(200).end('{}')).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const other = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -51,11 +51,8 @@ export const runProgram = (
   promisify(execFile)(program, args, { ...options, env: createProgramEnvironment(env) });
 
 /** Runs a program to its end, whatever its exit code. */
-export const runProgramSync = (
-  program: string,
-  args: readonly string[],
-  { env, ...options }: ProgramOptions & { input?: string } = {},
-) => spawnSync(program, args, { ...options, env: createProgramEnvironment(env), encoding: 'utf8' });
+export const runProgramSync = (program: string, args: readonly string[], { env, ...options }: ProgramOptions = {}) =>
+  spawnSync(program, args, { ...options, env: createProgramEnvironment(env), encoding: 'utf8' });
 
 /** Starts a program, with its output in pipes and no input. */
 export const startProgram = (
