@@ -10,8 +10,6 @@ import { runPriceLists } from '../../cli/main';
 import { startProgram } from '../../../test/support/programs';
 import { getBundleVariables, bundleProgram } from '../resilience/bundle';
 
-/** Runs the command in this process, or starts it in a process of its own. */
-
 export interface CommandOutput {
   code: number | null;
   out: string;
@@ -25,7 +23,6 @@ export interface RunningCommand {
 }
 
 export interface CommandProgram {
-  /** Starts a process. */
   start: (...args: string[]) => RunningCommand;
   /** Runs a command from a line for `sh`, in which `"$@"` is the command with its arguments. */
   runInShell: (line: string, ...args: string[]) => Promise<CommandOutput>;

@@ -83,8 +83,6 @@ test('without credentials for production, the error names the command that signs
 test.each([
   [7, 'PERMISSION_DENIED', 'Missing or insufficient permissions', 'Check --project and the role roles/datastore.user'],
   [7, 'PERMISSION_DENIED', 'Cloud Firestore API has not been used in project 7 before or it is disabled', ''],
-  [7, 'PERMISSION_DENIED', 'This API method requires billing to be enabled', ''],
-  [7, 'PERMISSION_DENIED', "Request is prohibited by organization's policy", ''],
   [5, 'NOT_FOUND', 'The database x does not exist for project y', 'Check --project and --database.'],
   [11, 'OUT_OF_RANGE', 'because', 'Firestore rejected the call: '],
 ] as const)('error %s %s of production says what Google said: %s', async (code, name, said, hint) => {

@@ -14,8 +14,6 @@ import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
 import { parseLines, runCommand as run, runCommandAtTerminal, type CommandOutput } from './command';
 
-/** The commands of an operator, with records that the service has written. */
-
 /** Each list has three batches, and the last one is not full. */
 const PRODUCTS = 2 * TEST_BATCH + 3;
 const BODY = createPriceListBody(PRODUCTS, { boq_list_id: 'BOQ "7"' });

@@ -10,8 +10,6 @@ import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 import { parseLines, runCommand as run, runCommandAtTerminal } from './command';
 
-/** What the command tells an owner of prices: each accepted request, and both prices of each product. */
-
 const service = useTestService({ addPriceLists });
 const folder = mkdtempSync(join(tmpdir(), 'prices-'));
 beforeAll(useTestBatches);

@@ -21,7 +21,6 @@ const getKey = (key: string) => service.db.collection('price_list_idempotency').
 
 const CRASHED = { status: 'processing', failure: null, failure_cause: null, lease_expires_at: 1 };
 
-/** Submits a price list that fails, then updates its key record. */
 async function failAttempt(key: string, update: Record<string, unknown> = CRASHED): Promise<void> {
   await submitAndFail(service, createBody(key));
   await updateKey(getKey(key), update);

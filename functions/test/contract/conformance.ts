@@ -2,12 +2,6 @@ import { readFileSync } from 'node:fs';
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import type { ReceivedResponse, RequestInfo } from '../support/received-response';
 
-/**
- * Checks responses against docs/openapi.json, so that the document cannot differ from the service.
- * It rejects a status that is not described, and a body that does not match its schema. It also
- * rejects a header that is missing, wrong or not described.
- */
-
 /** Headers of HTTP itself, which the document has no reason to describe. */
 const OF_THE_TRANSPORT = new Set([
   'connection',
@@ -42,7 +36,7 @@ const document = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as Docume
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { date: true, int64: true } });
 ajv.addSchema(document, 'openapi');
 
-/** Throws an error with every reason unless docs/openapi.json describes the response for this request. */
+/** @throws Error with every difference in status, headers and body from what docs/openapi.json describes for this request */
 export function assertConforms({ operation, method }: RequestInfo, response: ReceivedResponse): void {
   const { where, described } = responseOf(operation, method, response.status);
   const failures = [...headerFailures(described, response), ...bodyFailures(where, described, method, response)];
@@ -52,7 +46,7 @@ export function assertConforms({ operation, method }: RequestInfo, response: Rec
   }
 }
 
-/** Returns the description of a status. A method that is not described has the 405 of the one that is. */
+/** Returns the description of a status. For the 405 of a method that is not described, takes that of one that is. */
 function responseOf(operation: string, method: string, status: number): { where: string; described: Described } {
   const methods = document.paths[`/${operation}`] ?? {};
   const name = method.toLowerCase();

@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs';
 
-/** What generated clients read in docs/openapi.json. `npm run check` compares the document with the code. */
-
 const committed = readFileSync('docs/openapi.json', 'utf8');
 
 test('every number has the format double, because oapi-codegen rounds numbers without a format', () => {

@@ -5,11 +5,6 @@ import { sendRequest } from '../support/http';
 import { waitFor } from '../support/wait-for';
 import { DEPLOY_PACKAGE, startDeployedFunction, type DeployedFunction } from './deployed';
 
-/**
- * What a caller without an API key can cause in a deployed function. ../modules/lib/http proves the
- * rules of early responses and of bodies that do not arrive.
- */
-
 const SETTINGS = { API_KEY: 'test-key-1', METADATA_SERVER_DETECTION: 'none' };
 
 let deployed: DeployedFunction;
@@ -20,7 +15,7 @@ const start = async (name: string, settings: Partial<typeof SETTINGS> = {}) =>
 
 const getRequestLines = () => deployed.output.filter((line) => line.includes('"event":"request"'));
 
-/** Sends 8 MB with a pause of 1 s, and reads only then, as Python's standard library does. @returns the status line */
+/** Sends 8 MB with a pause of 1 s before it reads. Python's standard library also sends before it reads. @returns the status line */
 async function upload(port: number): Promise<string> {
   const socket = connect(port, '127.0.0.1').pause();
   socket.write('POST / HTTP/1.1\r\nHost: service\r\nx-api-key: wrong\r\nContent-Length: 8000000\r\n\r\n');

@@ -5,8 +5,6 @@ import manifest from '../../../package.json';
 import firestoreLocal from '../../../packages/firestore-local/package.json';
 import { DEPLOY_PACKAGE } from './deployed';
 
-/** Only known packages run a script when they are installed, and all parts use one version of Node. */
-
 interface LockedPackage {
   dev?: boolean;
   hasInstallScript?: boolean;

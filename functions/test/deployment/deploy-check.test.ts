@@ -12,8 +12,6 @@ import indexDefinitions from '../../../firestore.indexes.json';
 import { REGION } from '../../src/lib/region';
 import { DEPLOY_PACKAGE } from './deployed';
 
-/** `npm run deploy:check` against a stub of the Google APIs that it calls. */
-
 const PROJECT_ID = 'deploy-check-test';
 const PARAMETERS = {
   CORS_ALLOWED_ORIGINS: 'https://dashboard.example.com',
@@ -166,7 +164,7 @@ const deployedFunction = (id: string, serviceAccountEmail: string) => ({
   },
 });
 
-/** Returns the answers for a project in which get teams is deployed and gets this traffic. */
+/** Returns the answers for a project in which get teams is deployed with this traffic. */
 const servingWith = (type: string, traffic: object): Answers => ({
   [deployed]: { functions: [deployedFunction('getTeams', READER)] },
   [`run v2/projects/${PROJECT_ID}/${LOCATION}/services/getteams`]: {
@@ -176,7 +174,7 @@ const servingWith = (type: string, traffic: object): Answers => ({
 
 const parameters = (changes: Record<string, string>) => ({ parameters: { ...PARAMETERS, ...changes } });
 
-/** Rows whose problem stops no deployment. */
+/** Subjects whose problem is a warning. */
 const WARNINGS = ['API keys as digests', 'traffic'];
 
 /** One missing or wrong thing of each kind. The tables of scripts/deploy have further things of these kinds. */

@@ -15,7 +15,7 @@ import { REGION } from '../../src/lib/region';
 /** The output of `npm run build`, which a deployment uploads. */
 export const BUILT_PACKAGE = 'functions/dist';
 
-/** A copy of it. test/support/deploy-package.mjs makes it, because other programs may build the package again during the tests. */
+/** The copy that test/support/deploy-package.mjs makes, because other programs can build the package again during the tests. */
 export const DEPLOY_PACKAGE = process.env['DEPLOY_PACKAGE'] ?? BUILT_PACKAGE;
 
 export const PROJECT = 'demo-price-lists';
@@ -66,7 +66,7 @@ export async function installDeployPackage(): Promise<string> {
   return folder;
 }
 
-/** Makes a process report its memory. */
+/** Makes a process report its memory on SIGUSR2. */
 export const MEMORY_PROBE_ENV = {
   NODE_OPTIONS: `--import=${pathToFileURL(resolve('functions/test/fuzz/memory.mjs')).href}`,
 };
@@ -80,13 +80,12 @@ export interface DeployedFunction {
   pid: number;
   /** All lines that the process has written, which Cloud Logging would store. */
   output: string[];
-  /** Whether the process still runs. */
   alive: () => boolean;
   /** Reads the bytes that the process holds after garbage collection; needs {@link MEMORY_PROBE_ENV}. */
   readHeapBytes: () => Promise<number>;
-  /** Reads the resident set in bytes after garbage collection, and its earlier peak; needs {@link MEMORY_PROBE_ENV}. */
+  /** Reads the resident set in bytes after garbage collection, and its peak since the previous call or the start; needs {@link MEMORY_PROBE_ENV}. */
   readRss: () => Promise<{ rss: number; peakRss: number }>;
-  /** Ends the process as the platform does; resolves with its exit code, null if killed. */
+  /** Ends the process as the platform does. @returns its exit code; null if SIGKILL ended it */
   stop: () => Promise<number | null>;
 }
 

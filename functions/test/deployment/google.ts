@@ -8,21 +8,20 @@ import { TLSSocket, createSecureContext } from 'node:tls';
 /** A certificate of `firestore.googleapis.com` that only these tests trust, and its key. */
 const CERTIFICATE = 'functions/test/deployment/fixtures/firestore-tls.pem';
 
-/** The parts of Google Cloud that no emulator provides. */
+/** Parts of Google Cloud that no emulator provides. */
 export interface FakeGoogleCloud {
   /** Variables that make a process use it instead of Google Cloud. */
   environment: Record<string, string>;
   /** The requests that it received, in order: `CONNECT <host>`, and paths of the metadata server. */
   requests: string[];
-  /** Seconds that an access token is valid, and the number of requests for one that get 503 from now on. */
+  /** Seconds that a new access token is valid, and how many of the next requests for one get 503. */
   token: { lifetimeSeconds: number; refusals: number };
   close: () => Promise<void>;
 }
 
 /**
- * Imitates, at one loopback port, Google's metadata server, and Firestore's TLS address in front of an
- * embedded Firestore. A process finds the first by a variable of the client library, and the second as
- * the proxy of every gRPC channel.
+ * Imitates Google's metadata server at a loopback port. The same port is a proxy for gRPC channels, which
+ * connects each of them to an embedded Firestore as if that had Firestore's TLS certificate.
  */
 export async function startFakeGoogleCloud(firestorePort: number): Promise<FakeGoogleCloud> {
   const pem = readFileSync(CERTIFICATE);

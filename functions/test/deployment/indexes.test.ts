@@ -12,8 +12,6 @@ const declared = readDeclaredIndexes();
 const service = useTestService({ addPriceLists });
 beforeEach(() => service.reset());
 
-// A collection with an indexed value that only grows accepts 500 writes a second
-// (https://firebase.google.com/docs/firestore/best-practices), so no field of a price entry is indexed.
 test('exemptions save 4 entries for each product: a list of 1,203 products costs 113 instead of 4,953', async () => {
   const { db, call } = service;
   await writeMarket(db);

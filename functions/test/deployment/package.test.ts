@@ -19,8 +19,6 @@ import {
   type DeployedFunction,
 } from './deployed';
 
-/** The output of `npm run build`, installed into an empty folder and run as in production. */
-
 const SETTINGS = { API_KEY: 'new-key\nold-key\n', CORS_ALLOWED_ORIGINS: 'https://dashboard.example.com' };
 
 interface BillOfMaterials {

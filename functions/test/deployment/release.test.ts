@@ -35,7 +35,7 @@ const BUILD_INPUTS = [
 
 const TOMORROW = resolve('functions/test/deployment/tomorrow.mjs');
 
-/** Inside the repository: hard links need one file system, and Node would find the real development packages. */
+/** Inside the repository, because hard links need one file system. */
 mkdirSync('functions/.dev', { recursive: true });
 const parent = mkdtempSync(resolve('functions/.dev/builds-'));
 afterAll(() => rmSync(parent, { recursive: true }));

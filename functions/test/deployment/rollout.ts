@@ -14,11 +14,7 @@ import type { ReceivedResponse } from '../support/received-response';
 import { parseSubmission, type PriceListBody } from '../support/submissions';
 import { BUILT_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from './deployed';
 
-/**
- * Runs two versions of the service over one database, as in a rollout and in a rollback. Each version
- * replays, resumes, sweeps or releases the keys of the other. Both run as they are deployed, each with
- * its own command and with real leases.
- */
+/** Runs two versions of the service over one database, with real leases, as in a rollout or a rollback. */
 
 /** A version of the service, in a checkout that has been built. */
 export interface Version {
@@ -41,7 +37,7 @@ const KILLED: readonly (Moment & { wayOut: 'sweep' | 'resume' | 'release' | 'non
   { label: 'unseen', name: 'complete', when: 'after', wayOut: 'none' },
 ];
 
-/** Makes one version take over the keys of the other. @throws Error that names the versions */
+/** Makes a version replay, resume, sweep and release the keys of another one. @throws Error that names the versions */
 export async function checkHandover(from: Version, to: Version, print: (line: string) => void): Promise<void> {
   const firestore = await startFirestore();
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
@@ -95,7 +91,7 @@ class Handover {
     await this.#db.terminate();
   }
 
-  /** Replays a key whose market does not exist, so that its record names no lists. */
+  /** Replays a key without lists, because its market does not exist. */
   async #replayWithoutMarket(elder: DeployedFunction, heir: DeployedFunction): Promise<void> {
     const body = this.#createBody('without-market', { market_id: 'nowhere' });
     const first = await send(elder, body);
@@ -104,7 +100,7 @@ class Handover {
     this.print('a key without a market is replayed');
   }
 
-  /** Sweeps a key whose instance was replaced. The sweep need not wait, because the instance failed its attempt. */
+  /** Sweeps a key whose instance failed its attempt when it was stopped. The sweep need not wait for the lease. */
   async #sweepStopped(heir: DeployedFunction): Promise<void> {
     const body = this.#createBody('stopped');
     const stopping = await this.#start(this.from);

@@ -107,7 +107,6 @@ testInWorld(
 
     const { status, headers, json: body } = await response;
     const tookMs = performance.now() - startedAt;
-    // The sweep resumes the attempt.
     expect([status, headers.connection, headers['retry-after']]).toEqual([500, 'close', AFTER_NEXT_SWEEP]);
     expect(body).toEqual({ error: expect.any(String) as string });
     expect(tookMs).toBeGreaterThan(4_900);

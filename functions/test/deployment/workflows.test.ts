@@ -2,10 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parse } from 'yaml';
 
-/**
- * A job that may act for the project, sign or publish executes no development package, and nothing that another job wrote
- * (docs/security.md#dependencies).
- */
+/** A job that can act for the project, sign or publish executes no development package and no file of another job. */
 
 interface Step {
   uses?: string;

@@ -28,7 +28,7 @@ async function created(json: unknown): Promise<AddPriceListsBody> {
   return response.json as AddPriceListsBody;
 }
 
-/** Returns a body that is too large for a claim, because random ids of 1,400 bytes compress only to 1,050. */
+/** Returns a body with random ids of 1,400 bytes, which compress only to 1,050. A claim has no room for 9,500 of them. */
 function createLargePriceListBody(count: number): PriceListBody {
   const ids = Array.from({ length: count }, () => randomBytes(1_050).toString('base64url'));
   const prices = { price_list_price: 1, expected_forward_cost_price: 0.5 };

@@ -64,7 +64,7 @@ test('a product of more than 64 levels is rejected', async () => {
   expect(json).toMatchObject({ errors: [{ path: 'body' }] });
 });
 
-// The Functions Framework would parse or inflate these itself, and respond in HTML.
+// The Functions Framework would parse or inflate these bodies itself if it saw their content types.
 test.each([
   ['malformed JSON', '{', JSON_TYPE],
   ['a cloud event', valid('getOrdersByTeam'), { 'content-type': 'application/cloudevents+json' }],

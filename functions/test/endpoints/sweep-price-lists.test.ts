@@ -26,7 +26,6 @@ const createBody = (key: string) => createPriceListBody(2 * TEST_BATCH + 3, { bo
 
 const getKey = (key: string) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
 
-/** Submits a price list whose second commit of entries fails with a permanent error, then updates its key record. */
 async function failAttempt(key: string, update: Record<string, unknown>): Promise<void> {
   await submitAndFail(service, createBody(key));
   await updateKey(getKey(key), update);

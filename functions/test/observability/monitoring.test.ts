@@ -120,7 +120,7 @@ function getPoints(metric: string, entries: LogEntry[], window: string, now: num
     });
 }
 
-/** Evaluates a PromQL condition at a minute, for each service that the query tells apart. */
+/** Evaluates a PromQL condition at a minute, for each service of its own if the query groups by service. */
 function isQueryMet(query: string, entries: LogEntry[], now: number): boolean {
   const services = new Set(query.includes('by (service_name)') ? entries.map(getService) : [undefined]);
   const sums =
@@ -292,7 +292,7 @@ const TO_OPERATOR = [...FAILING_CREATIONS, 'key-needs-operator'];
 
 const orders = { ...operations.getOrdersByTeam.body };
 
-// One request an hour. The uptime checks below notice what stops every request of an operation.
+// Each case has one request in an hour.
 test.each<[outage: string, policies: string[], run: () => Promise<LogEntry[]>]>([
   ['the secret is blank', FAILING_READS, () => (service.setConfig({ API_KEY: '' }), callOnce('getTeams'))],
   ['the reader has lost its role', FAILING_READS, () => (fail('RunQuery', 'PERMISSION_DENIED'), callOnce('getTeams'))],
@@ -365,7 +365,7 @@ test.each<[outage: string, policies: string[], run: () => Promise<LogEntry[]>]>(
 ])('%s: the policies %j fire at once', async (_, policies, run) => {
   const entries = await run();
   expect(getReports([...HEALTHY, ...entries])).toEqual(Object.fromEntries(policies.map((name) => [name, 0])));
-  // Another system in the project may write the same lines.
+  // Another system in the project can write the same lines.
   const foreign = entries.map((entry) => ({
     ...entry,
     resource: { ...entry.resource, labels: { service_name: 'other' } },

@@ -57,7 +57,6 @@ const fields = (depth: number) =>
       ];
     });
 
-/** No id has a slash. */
 const documentId = fc.string({ unit: 'grapheme', minLength: 1 }).filter((id) => !id.includes('/'));
 
 describe('a decoded document', () => {

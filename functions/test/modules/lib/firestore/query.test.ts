@@ -176,7 +176,7 @@ test('throws a permanent error at once', async () => {
 test('ends when its signal aborts, even while nothing arrives, and cancels its call', async () => {
   const { promise: outcome, resolve } = Promise.withResolvers<string>();
   const stop = firestore.observe((call) => resolve(call.outcome));
-  // A call that hangs would not tell how it ended.
+  // A delay, because the observer gets no outcome of a call that hangs.
   const action = { kind: 'delay', ms: 500 } as const;
   const fault = firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action });
   const controller = new AbortController();

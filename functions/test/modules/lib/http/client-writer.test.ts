@@ -5,8 +5,6 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { ClientWriter, isAnswered } from '../../../../src/lib/http/client-writer';
 import { createWorkContext } from '../../../../src/lib/work-context';
 
-/** Responses that are sent before the body has arrived. The handler ends, and the connection stays open for a while. */
-
 const context = createWorkContext(new AbortController().signal);
 
 let server: Server;

@@ -5,8 +5,6 @@ import { createServer, request as openRequest, type IncomingMessage, type Server
 import type { AddressInfo } from 'node:net';
 import { prepareEachRequest } from '../../../../src/lib/http/incoming-requests';
 
-/** What `prepareEachRequest` changes in each request. Importing an operation changes nothing. */
-
 const OPERATIONS = readdirSync('functions/src').filter((file) => file.endsWith('.ts') && file !== 'index.ts');
 
 test.each(OPERATIONS)('importing %s changes no request of the process', async (file) => {

@@ -26,7 +26,6 @@ type Headers = Record<string, string>;
 
 const JSON_TYPE: Headers = { 'Content-Type': 'application/json' };
 
-/** Returns a request, which is a stream with headers. */
 function createRequest(headers: Headers = JSON_TYPE): PassThrough & RequestWithRawBody {
   const rawHeaders = Object.entries(headers).flat();
   const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);

@@ -8,7 +8,7 @@ import { operations, postOperationNames, type PostOperationName } from '../../..
 import { parseText } from '../../../support/submissions';
 
 /**
- * V8 may take an escaped member name for another name that it parsed earlier at the same place of an object
+ * V8 can take an escaped member name for another name that it parsed earlier at the same place of an object
  * (https://github.com/nodejs/node/issues/63785). So all bodies of this file are parsed in one process.
  */
 
@@ -46,7 +46,7 @@ test.each(postOperationNames)('%s parses an escaped name correctly after a simil
       // An unknown member before the name makes its place in the object new to V8.
       const write = (written: string) => body.replaceAll(`"${name}":`, `"before_${name}_${i}":0,"${written}":`);
       const escaped = escapeAt(name, i);
-      // V8 may take the escaped name for this one, which begins with the same text.
+      // V8 can take the escaped name for this one, which begins with the same text.
       const similar = escaped.slice(0, name.length).replace('\\', '\\\\');
       parseBody(operation, write(similar));
       expect(parseBody(operation, write(escaped))).toEqual(expected);

@@ -23,7 +23,7 @@ const options = {
   memberLimit: { scope: 'product', bytes: MEMBER_BYTES },
 } as const;
 
-/** Parses a text in chunks that end at the given places, except within a character. @throws JsonSyntaxError */
+/** Parses a text in chunks that end at the given places, except within a character. @throws JsonSyntaxError, PayloadTooLargeError */
 function parse(text: string, cuts: readonly number[]): Read {
   let members: Member[] = [];
   const createHandler = () => {
