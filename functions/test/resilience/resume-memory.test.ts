@@ -7,7 +7,7 @@ import { createPriceLists } from '../../src/price-lists/create';
 import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction } from '../deployment/deployed';
 import { readDeclaredIndexes } from '../support/declared-indexes';
 import { useFirestoreEmulator } from '../support/firestore';
-import { NO_LOG, updateKey, writeMarket } from '../support/price-lists';
+import { TEST_REQUEST, updateKey, writeMarket } from '../support/price-lists';
 import { parseSubmission } from '../support/submissions';
 
 /**
@@ -49,8 +49,7 @@ async function createAndCrash(key: string): Promise<void> {
   const info = { market_id: 'market-1', boq_list_id: key, currency_iso: 'EGP', date: '06/2026', name: 'June' };
   const submission = parseSubmission({ info, products: Object.fromEntries(prices) as object });
   const context = createWorkContext(new AbortController().signal);
-  const request = { requestId: key, apiKeyId: 'api-key-1', log: NO_LOG };
-  await createPriceLists(submission, request, createDatabase(client, context), context);
+  await createPriceLists(submission, TEST_REQUEST, createDatabase(client, context), context);
   const crashed = { status: 'processing', owner: 'crashed', response: null, lease_expires_at: Date.now() };
   await updateKey(getKey(key), crashed);
 }

@@ -19,7 +19,7 @@ import { checkInvariants } from '../resilience/invariants';
 import { readKeyRecord } from '../../records/stored-records';
 import { KeyMonitor } from '../resilience/monitor';
 import { createKeyRecord } from '../support/key-records';
-import { NO_LOG } from '../support/price-lists';
+import { TEST_REQUEST } from '../support/price-lists';
 import { parseSubmission } from '../support/submissions';
 import { getResultName, isUndisturbed, ResponseModel, toClientResult, type ClientResult } from './model';
 import { createRandom, spreadSeed, type Random } from '../../../local/sample/random';
@@ -219,8 +219,7 @@ class Schedule {
     this.world.note(process, `submits ${submission.info.name} for ${boq_list_id}`);
     let result: ClientResult;
     try {
-      const create = (context: WorkContext) =>
-        createPriceLists(submission, createRequest(process), process.db, context);
+      const create = (context: WorkContext) => createPriceLists(submission, TEST_REQUEST, process.db, context);
       result = { kind: 'stored', ...(await this.world.run(process, BUDGET_MS, create)) };
     } catch (error) {
       result = toClientResult(error);
@@ -435,8 +434,6 @@ class Schedule {
     assert(this.#reports.has(review), 'a key that needs an operator is reported');
   }
 }
-
-const createRequest = (process: Process) => ({ requestId: process.name, apiKeyId: 'api-key-1', log: NO_LOG });
 
 /** Counts what may keep a process from its next commit. */
 const countTroubles = ({ state, faultCount, conflicts, lostMs, stopped, isReserveUsed }: Process): number =>

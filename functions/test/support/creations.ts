@@ -10,7 +10,7 @@ import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { checkInvariants } from '../resilience/invariants';
 import { TEST_START, useTestDatabase } from './database';
 import { createKeyRecord } from './key-records';
-import { writeMarket } from './price-lists';
+import { TEST_REQUEST, writeMarket } from './price-lists';
 import { createPriceListBody, parseSubmission, type PriceListBody } from './submissions';
 
 /** Creations over a database, without HTTP: what they store, log and throw. */
@@ -55,12 +55,10 @@ export function useCreations() {
       superseded: writeTo('superseded'),
     };
     const { db, context } = database.open(changed);
-    const result = await createPriceLists(
-      parseSubmission(body),
-      { requestId: 'request-1', apiKeyId: 'api-key-1', log },
-      db,
-      context,
-    ).catch((error: unknown) => error as ApiError);
+    const request = { ...TEST_REQUEST, log };
+    const result = await createPriceLists(parseSubmission(body), request, db, context).catch(
+      (error: unknown) => error as ApiError,
+    );
     return { result, logged, context };
   }
 

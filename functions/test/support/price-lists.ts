@@ -60,8 +60,12 @@ export async function updateKey(key: DocumentReference, update: Record<string, u
 
 const quiet = () => undefined;
 
-/** A log that drops the lines of a creation. */
-export const NO_LOG = { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet };
+/** A creation whose log lines are dropped. */
+export const TEST_REQUEST = {
+  requestId: 'request-1',
+  apiKeyId: 'api-key-1',
+  log: { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet },
+};
 
 /** Stores the market of the test price lists. Its codes are in lowercase, and the service uppercases them. */
 export async function writeMarket(db: Firestore): Promise<void> {

@@ -7,7 +7,7 @@ import { createPriceLists } from '../../../src/price-lists/create';
 import type { Violation } from '../../../audit/invariants';
 import { TEST_START, useTestDatabase } from '../../support/database';
 import { getAuditReads } from '../../support/billed-documents';
-import { NO_LOG, updateKey, writeMarket } from '../../support/price-lists';
+import { TEST_REQUEST, updateKey, writeMarket } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
 /** What the audit reads, counts and reports, without the command. invariants.test.ts has the report of each violation. */
@@ -23,12 +23,7 @@ const PRODUCTS = 7;
 async function create(key: string, market_id = 'market-1'): Promise<KeyRecord> {
   const { db, context } = database.open();
   const body = createPriceListBody(PRODUCTS, { boq_list_id: key, market_id });
-  await createPriceLists(
-    parseSubmission(body),
-    { requestId: 'request-1', apiKeyId: 'api-key-1', log: NO_LOG },
-    db,
-    context,
-  );
+  await createPriceLists(parseSubmission(body), TEST_REQUEST, db, context);
   return readKey(key);
 }
 

@@ -19,7 +19,7 @@ import {
 import { BODY, getRejection, getResponse, useCreations } from '../../support/creations';
 import { TEST_START } from '../../support/database';
 import { createKeyRecord } from '../../support/key-records';
-import { NO_LOG, readAllRecords, readStoredPayload } from '../../support/price-lists';
+import { readAllRecords, readStoredPayload, TEST_REQUEST } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
 /** A creation over a database, without HTTP: what it stores, logs and throws. */
@@ -192,12 +192,7 @@ describe('a creation', () => {
       isEntries,
       () => void Object.assign(submission.info, { boq_list_id: 'another', market_id: 'another' }),
     );
-    const { response } = await createPriceLists(
-      submission,
-      { requestId: 'request-1', apiKeyId: 'api-key-1', log: NO_LOG },
-      db,
-      context,
-    );
+    const { response } = await createPriceLists(submission, TEST_REQUEST, db, context);
     expect((await database.client.collection('price_list_idempotency').get()).size).toBe(1);
     expect(await create()).toMatchObject({ result: { response, replayed: true } });
     await check(BODY);
@@ -208,23 +203,6 @@ describe('a creation', () => {
     const getChunks = jest.spyOn(payloads.Payload.prototype, 'getChunks');
     await create();
     expect(getChunks).not.toHaveBeenCalled();
-  });
-
-  test.each([
-    [TEST_BATCH, 2],
-    [TEST_BATCH + 1, 4],
-  ])('of %i products makes %i commits of entries', async (count, commits) => {
-    const calls = database.recordCalls();
-    await create(createPriceListBody(count));
-    // The other two are the claim and the completion.
-    expect(getCommits(calls)).toHaveLength(commits + 2);
-    expect(getCommits(calls).filter(isEntries)).toHaveLength(commits);
-  });
-
-  test('of more than forty batches per list stores each price under its product', async () => {
-    const body = createPriceListBody(41 * TEST_BATCH + 1);
-    await create(body);
-    await check(body);
   });
 
   test('without a market completes with its claim, and creates no lists', async () => {

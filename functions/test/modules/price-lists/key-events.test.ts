@@ -1,13 +1,11 @@
 import { requireKeyRecord, type KeyRecord } from '../../../src/lib/schemas/key-record';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import {
-  isLeaseHeld,
   transition,
   type CallerIdentity,
   type KeyEvent,
   type KeyOutcome,
 } from '../../../src/price-lists/key-state-machine';
-import { createSuccessResponse } from '../../../src/price-lists/stored-documents';
 import { SWEEP_WAIT_MS } from '../../../src/price-lists/sweep-schedule';
 import { completed, createKeyRecord, failed, processing, released, TEST_LISTS } from '../../support/key-records';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
@@ -79,17 +77,6 @@ describe('an event', () => {
     expect(apply({ ...left, document_id: 'another' }, failPermanently).record).toMatchObject({ failure: left.failure });
   });
 
-  test('complete stores the response, with the time of the event', () => {
-    const { record, outcome } = apply(processing, { kind: 'complete', attempt: processing, info });
-    const response = createSuccessResponse(processing, info, NOW);
-    expect(record).toEqual({ ...processing, status: 'completed', response, updated_at: NOW });
-    const withLists = { ...processing, lists: TEST_LISTS };
-    const completed = apply(withLists, { kind: 'complete', attempt: withLists, info }).record;
-    const times = { created_at: processing.claimed_at, updated_at: NOW };
-    expect(JSON.parse(completed?.response ?? '')).toMatchObject({ price_list: times, expected_forward_cost: times });
-    expect(outcome).toEqual({ kind: 'completed', record, response, isOwn: true });
-  });
-
   test('release frees a completion without lists, whose next claim moves the response to the history', () => {
     const { record, outcome } = apply(completed, { kind: 'release', ...decision });
     expect(record).toMatchObject({ status: 'released', response: '{}', actions: [{ action: 'release', at: NOW }] });
@@ -100,35 +87,12 @@ describe('an event', () => {
     expect(getOutcome(record, { owner: 'late', fingerprint, document_id: 'late' })).toEqual({ kind: 'available' });
   });
 
-  test('release does not change a completion with lists', () => {
-    const record = { ...completed, lists: TEST_LISTS };
-    expect(apply(record, { kind: 'release', ...decision })).toMatchObject({ record, outcome: { kind: 'completed' } });
-    expect(apply(record, { kind: 'release', ...decision }).record).toBe(record);
-  });
-
   test.each<KeyEvent>([
     { ...claim, attempt: processing },
     { ...resume, attempt: { owner } },
   ])('$kind by an owner whose expired lease nobody has met keeps the attempt (bullmq #3183)', (event) => {
     expect(apply(processing, event, processing.lease_expires_at).record).toBe(processing);
   });
-
-  test('that finds an expired lease takes the owner away and leaves the attempt to the sweep', () => {
-    const { record } = apply(processing, { kind: 'expire', caller: null }, processing.lease_expires_at);
-    expect(record).toEqual({
-      ...processing,
-      status: 'requires_review',
-      owner: '',
-      failure: 'lease expired before the attempt completed',
-      failure_cause: 'lease_expired',
-      updated_at: processing.lease_expires_at,
-    });
-  });
-});
-
-test('a lease is held until its end', () => {
-  const lasting = (ms: number) => isLeaseHeld({ ...processing, lease_expires_at: NOW + ms }, NOW);
-  expect([-1, 0, 1].map(lasting)).toEqual([false, false, true]);
 });
 
 describe('a key', () => {

@@ -6,7 +6,7 @@ import { checkInvariants } from '../../resilience/invariants';
 import { atCommit, failCommits, isEntries, isKeyEvent } from '../../support/commits';
 import { TEST_START } from '../../support/database';
 import { CRASHED, PRODUCTS, useFailedAttempts } from '../../support/failed-attempts';
-import { NO_LOG, readListEntries } from '../../support/price-lists';
+import { readListEntries, TEST_REQUEST } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
 /** Resume and release over a database, without HTTP and without the command. */
@@ -151,7 +151,7 @@ describe('a release', () => {
     const createNowhere = (market_id: string) => {
       const { db, context } = database.open();
       const submission = parseSubmission(createPriceListBody(1, { boq_list_id: 'a', market_id }));
-      return createPriceLists(submission, { requestId: 'request-1', apiKeyId: 'api-key-1', log: NO_LOG }, db, context);
+      return createPriceLists(submission, TEST_REQUEST, db, context);
     };
     const { response } = await createNowhere('nowhere');
     expect(await runRelease(await readKey('a'))).toBeUndefined();

@@ -1,13 +1,10 @@
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
-import { transition } from '../../../src/price-lists/key-state-machine';
 import {
   canResumeAutomatically,
   describeSweepObstacle,
   getAttemptWaitMs,
   getSweepDueAt,
   getSweepResumeAt,
-  MAX_AUTOMATIC_RESUMES,
-  SWEEP_WAIT_MS,
 } from '../../../src/price-lists/sweep-schedule';
 import { completed, createKeyRecord, failed, processing, released } from '../../support/key-records';
 
@@ -34,13 +31,6 @@ describe('the sweep', () => {
     const record = { ...failed, ...fields };
     expect(canResumeAutomatically(record)).toBe(obstacle === null);
     if (obstacle !== null) expect(describeSweepObstacle(record)).toBe(obstacle);
-  });
-
-  test('that has no tries left gives clients no time to wait', () => {
-    const getOutcomeAfter = (automatic_resumes: number) =>
-      transition({ ...failed, automatic_resumes }, { kind: 'expire', caller: null }, 10_000).outcome;
-    expect(getOutcomeAfter(MAX_AUTOMATIC_RESUMES - 1)).toMatchObject({ retryAfterMs: SWEEP_WAIT_MS });
-    expect(getOutcomeAfter(MAX_AUTOMATIC_RESUMES)).toMatchObject({ retryAfterMs: null });
   });
 
   test('is due when a lease expires (aegra #476), and at once, a minute and five minutes after a transient failure', () => {

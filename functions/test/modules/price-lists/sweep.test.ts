@@ -5,20 +5,18 @@ import { StoppedError } from '../../../src/lib/errors';
 import type { WorkContext } from '../../../src/lib/work-context';
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import { CALL_TIMEOUTS_MS, LEASE_DURATION_MS } from '../../../src/lib/time-limits';
-import { createPriceLists } from '../../../src/price-lists/create';
 import { sweep, type SweepOptions, type SweepResult } from '../../../src/price-lists/sweep';
 import { atCommit, failCommits, getNames, isEntries, isKeyEvent } from '../../support/commits';
 import { TEST_START } from '../../support/database';
-import { CRASHED, createBody, STOPPED, useFailedAttempts } from '../../support/failed-attempts';
+import { CRASHED, STOPPED, useFailedAttempts } from '../../support/failed-attempts';
 import { TEST_LISTS } from '../../support/key-records';
-import { NO_LOG, updateKey, writeMarket } from '../../support/price-lists';
+import { updateKey, writeMarket } from '../../support/price-lists';
 import { writeRecords } from '../../support/stored';
-import { parseSubmission } from '../../support/submissions';
 import { waitFor } from '../../support/wait-for';
 
 /** The sweep over a database, without HTTP and without the command. */
 
-const { database, create, getKey, readKey, fail, check, deletePayload, getPriceList, runResume } = useFailedAttempts();
+const { database, create, getKey, readKey, fail, deletePayload, getPriceList, runResume } = useFailedAttempts();
 
 /** Fails the queries for payloads. */
 const failPayloadReads = (code: 'UNAVAILABLE' | 'PERMISSION_DENIED', times = 1_000) =>
@@ -316,20 +314,6 @@ describe('a sweep', () => {
     await fail('a', STOPPED);
     expect((await runSweep({ stopping: AbortSignal.abort() })).results).toEqual([]);
   });
-
-  test('asks again after the interval, resumes what has become due, and ends with the last resume', async () => {
-    await fail('a', STOPPED);
-    await fail('b', { ...STOPPED, updated_at: TEST_START + 1 });
-    const { promise, resolve: letGo } = Promise.withResolvers<undefined>();
-    const { fired } = atCommit(database, isEntries, () => promise);
-    const { summary, results } = startSweep({}, { clock: createHoldingClock() });
-    await fired;
-    database.clock.advance(1);
-    await waitFor(() => results.length === 1);
-    expect(results.map(([key, result]) => [key, result])).toEqual([['b', 'resumed']]);
-    letGo(undefined);
-    expect(await summary).toEqual({ ...NOTHING_DONE, resumed: 2 });
-  });
 });
 
 describe('a key that needs an operator is reported', () => {
@@ -340,12 +324,6 @@ describe('a key that needs an operator is reported', () => {
   /** Matches the commits with a write that changes only the time at which a key is due. */
   const isDueTime = ({ request: { writes } }: Call<'Commit'>) =>
     writes.some((write) => write.kind === 'update' && write.mask?.join() === 'sweep_due_at');
-
-  test('once, and then is not due', async () => {
-    expect((await runSweep()).results).toEqual(LEFT);
-    expect(await readKey('a')).not.toHaveProperty('sweep_due_at');
-    expect((await runSweep()).results).toEqual([]);
-  });
 
   test('by both of two sweeps that overlap between report and commit', async () => {
     let other: unknown;
@@ -404,75 +382,5 @@ describe('a key that needs an operator is reported', () => {
     expect((await runResume(await readKey('a'))).outcome).toMatchObject({ code: 7 });
     fault.remove();
     expect((await runSweep()).results.map(([, result]) => result)).toEqual(['left']);
-  });
-});
-
-describe('a recovery with a further fault that broke a similar service', () => {
-  beforeEach(() => fail('a', CRASHED));
-
-  const expectReplayed = async () => {
-    expect(await create('a')).toMatchObject({ replayed: true });
-    await check('a');
-  };
-
-  test('takes longer in an outage, and completes the attempt (dbos-transact-py #716)', async () => {
-    failPayloadReads('UNAVAILABLE', 6);
-    for (const rpc of ['RunQuery', 'BatchGetDocuments', 'Commit'] as const)
-      database.firestore.faults.inject({ rpc, times: 6, action: { kind: 'error', code: 'UNAVAILABLE' } });
-    expect((await runSweep()).summary).toEqual({ ...NOTHING_DONE, resumed: 1 });
-    await expectReplayed();
-  });
-
-  test('freezes while another one completes the key, and writes nothing twice (aegra #547)', async () => {
-    let other: unknown;
-    atCommit(database, isEntries, async () => {
-      await updateKey(getKey('a'), { lease_expires_at: TEST_START });
-      other = (await runSweep()).summary;
-    });
-    expect((await runSweep()).summary).toEqual({ ...NOTHING_DONE, deferred: 1 });
-    expect(other).toEqual({ ...NOTHING_DONE, resumed: 1 });
-    expect((await readKey('a')).actions).toHaveLength(2);
-    await expectReplayed();
-  });
-});
-
-describe('the clock of Firestore alone decides, so', () => {
-  /** Creates `a` in a process whose clock shows an arbitrary time. It dies at its first commits of entries. */
-  async function crash() {
-    const { promise: died } = Promise.withResolvers<undefined>();
-    const { fired } = atCommit(database, isEntries, () => died, { times: 2 });
-    const startMs = 1e12;
-    // A dead process does not try again.
-    const clock: Clock = { ...systemClock, elapsedMs: () => startMs, sleep: () => died };
-    const { db, context } = database.open({ clock });
-    void createPriceLists(
-      parseSubmission(createBody('a')),
-      { requestId: 'r', apiKeyId: 'k', log: NO_LOG },
-      db,
-      context,
-    ).catch(() => undefined);
-    await fired;
-    database.firestore.faults.clear();
-  }
-
-  test('the sweep resumes a crashed attempt at the end of its lease, whatever the clock of its process', async () => {
-    await crash();
-    database.clock.advance(LEASE_DURATION_MS - 1);
-    expect((await runSweep()).results).toEqual([]);
-    database.clock.advance(1);
-    expect((await runSweep()).summary).toEqual({ ...NOTHING_DONE, resumed: 1 });
-    await check('a');
-  });
-
-  test('a process whose clock stands a day behind fails no live attempt', async () => {
-    await crash();
-    const live = await readKey('a');
-    const behind: Clock = { ...systemClock, elapsedMs: () => -86_400_000 };
-    const { db, context } = database.open({ clock: behind });
-    const request = { requestId: 'r', apiKeyId: 'k', log: NO_LOG };
-    await expect(createPriceLists(parseSubmission(createBody('a')), request, db, context)).rejects.toMatchObject({
-      code: 'request_in_progress',
-    });
-    expect(await readKey('a')).toEqual(live);
   });
 });
