@@ -107,7 +107,7 @@ module.exports = {
     {
       name: 'cli-audit-and-records',
       comment:
-        "The operator's command, the audit and functions/records import no operation, no HTTP code, and nothing outside functions/.",
+        "The operator's command, the audit and functions/records import no operation, HTTP code or test, and no other folder of the repository.",
       severity: 'error',
       from: { path: '^functions/(audit|cli|records)/' },
       to: { path: '^(functions/src/([^/]+\\.ts$|lib/http/)|functions/test/|packages/|local/|bench/|scripts/|test/)' },

@@ -12,7 +12,7 @@ export const project = (displayName, folder) => ({
   globalSetup: '<rootDir>/test/support/deploy-package.mjs',
   testMatch: [`<rootDir>/${folder}/**/*.test.ts`],
   testEnvironment: '<rootDir>/test/support/environment.cjs',
-  // A test file runs in its own context, where access to a global is slow. With `Math` injected, a suite of creations takes half the time.
+  // A test file runs in its own context, where access to a global is slow. Injecting `Math` saves half the processor time of creations.
   sandboxInjectedGlobals: ['Math'],
   setupFiles: ['<rootDir>/test/support/setup.cjs', '<rootDir>/test/support/console.ts'],
   moduleNameMapper: {

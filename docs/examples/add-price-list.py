@@ -39,7 +39,7 @@ def finish(exit_code, text):
 
 
 def send(url, api_key, payload):
-    """Sends one request. Returns the body of a 2xx response."""
+    """Sends one request. Returns the body of a 2xx response, raises Transient, or exits if another try would not help."""
     headers = {"x-api-key": api_key, "Content-Type": "application/json", "Accept-Encoding": "identity"}
     options = {"timeout": REQUEST_SECONDS, "allow_redirects": False, "stream": True}
     try:
@@ -69,7 +69,7 @@ def get_wait(state):
 
 
 def check(body, payload, allows_other_currency):
-    """Prints the response. Exits with an error unless it has lists in the currency of the request or another is allowed."""
+    """Prints the response. Exits with an error unless it has lists in the currency of the request, or in another that is allowed."""
     try:
         response = json.loads(body)
         stored = response["price_list"] and response["price_list"]["currency"]

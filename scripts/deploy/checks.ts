@@ -120,7 +120,7 @@ interface ManagedPolicy {
   spec?: { rules?: { enforce?: boolean; parameters?: { allowedMemberSubjects?: string[] } }[] };
 }
 
-/** Lists the settings that are more than one field of a resource. */
+/** Lists the settings that one field of a resource does not show. */
 function listSettings({ projectId, manifest }: Deployment, ask: AskGoogle): Requirement[] {
   const path = `projects/${projectId}`;
   const location = `${path}/locations/${REGION}`;

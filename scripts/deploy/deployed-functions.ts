@@ -18,7 +18,7 @@ interface RunService {
   traffic?: { type: string; revision?: string; percent?: number }[];
 }
 
-/** Creates a function that returns what is deployed under the names of our functions, and reads it once. */
+/** Returns a function that reads, only once, what is deployed under the names of our functions. */
 export function createFunctionReader(deployment: Deployment, ask: AskGoogle) {
   let deployed: ReturnType<typeof readDeployed> | undefined;
   return () => (deployed ??= readDeployed(deployment, ask));
@@ -49,8 +49,8 @@ export const checkNames = (readFunctions: ReadFunctions): Requirement => [
 ];
 
 /**
- * Warns of traffic that a rollback has bound to a revision: Cloud Run sends none to a new revision, and firebase-tools never
- * changes that. A deployment may be what corrects the fault that was rolled back, so this is not a requirement.
+ * Warns of traffic that a rollback has bound to a revision: Cloud Run then sends none to a new revision, and firebase-tools never
+ * changes that. This is only a warning, because the deployment can correct the fault that caused the rollback.
  */
 export const checkTraffic = ({ projectId }: Deployment, readFunctions: ReadFunctions, ask: AskGoogle): Requirement => [
   'traffic',
@@ -65,7 +65,7 @@ export const checkTraffic = ({ projectId }: Deployment, readFunctions: ReadFunct
       if (bound.length > 0) services.push(service.split('/').at(-1) ?? '');
     }
     if (services.length === 0) return undefined;
-    const detail = `${revisions.join(', ')}: the next deployment receives no traffic, and functions:secrets:prune may destroy the API keys that these revisions need`;
+    const detail = `${revisions.join(', ')}: the next deployment receives no traffic, and functions:secrets:prune can destroy the API keys that these revisions need`;
     const toLatest = `gcloud run services update-traffic $service --to-latest --region ${REGION} --project ${projectId}`;
     return [detail, `for service in ${services.join(' ')}; do ${toLatest}; done`];
   },
