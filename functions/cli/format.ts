@@ -46,8 +46,8 @@ function formatCauses(all: readonly KeySummary[], now: number): string {
   const causes = Map.groupBy(all, ({ failure_cause }) => failure_cause ?? 'lease_expired');
   const lines = [...causes].map(([cause, keys]) => {
     const ages = keys.map(({ since }) => now - since);
-    const [newest, oldest] = [ages.reduce((a, b) => Math.min(a, b)), ages.reduce((a, b) => Math.max(a, b))];
-    return formatLine(cause, `  ${count(keys.length, 'key')}, ${formatAge(newest)} to ${formatAge(oldest)} old`);
+    const range = [ages.reduce((a, b) => Math.min(a, b)), ages.reduce((a, b) => Math.max(a, b))].map(formatAge);
+    return formatLine(cause, `  ${count(keys.length, 'key')}, ${[...new Set(range)].join(' to ')} old`);
   });
   return `${lines.join('\n')}\n`;
 }

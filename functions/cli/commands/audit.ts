@@ -68,8 +68,9 @@ function getCommand({ boq_list_id, path, rule }: Violation, targetOptions: Targe
 
 function formatReport(report: AuditReport, sampleSize: number): string {
   const { keys, attempts, violations, document_reads } = report;
-  const sample = sampleSize === 0 ? '' : `, and ${formatNumber(sampleSize)} of each list compared with the payload`;
-  const entries = sampleSize === Infinity ? 'compared with the payload' : `counted${sample}`;
+  const compared = 'compared with the payload';
+  const sample = sampleSize === 0 ? '' : `, and up to ${formatNumber(sampleSize)} of each list ${compared}`;
+  const entries = sampleSize === Infinity ? compared : `counted${sample}`;
   const checked = `Checked ${count(keys, 'key')} with ${count(attempts, 'attempt')}. All entries were ${entries}.`;
   const facts =
     `For information: ${count(report.without_lists, 'completed key')} without lists, ` +

@@ -116,7 +116,7 @@ async function confirmResume(
   const lists =
     products === 0
       ? 'There are no lists, because no market matched.'
-      : `The missing entries of ${count(products, 'product')} are written, and the lists become ready.`;
+      : `Missing entries of ${count(products, 'product')} are written, and the lists become ready.`;
   await terminal.confirm(`This resumes ${keys}. ${lists} The response is stored for the client.`, workContext.signal);
 }
 
@@ -138,7 +138,7 @@ function printResult(result: ResumeResult, { json }: ResumeOptions, { terminal }
   } else if (response === null) {
     terminal.printError(`${quoteId(boq_list_id)}: ${reason}\n`);
   } else {
-    const what = result.result === 'completed' ? 'is completed already, so there was nothing to do' : 'resumed';
+    const what = result.result === 'completed' ? 'was already completed, so there was nothing to do' : 'resumed';
     terminal.print(`${quoteId(boq_list_id)}: ${what}. The client gets: ${escapeJsonControls(response)}\n`);
   }
 }

@@ -147,7 +147,7 @@ test('resume prints a line for each of several keys, and one that fails does not
   const { code, out, err } = await run('resume', 'un/known', KEY, 'other', '--yes');
   expect([code, err]).toEqual([1, containing('\n"un/known": No request was ever accepted for "un/known". ')]);
   expect(out.trim().split('\n')).toEqual([
-    `"other": is completed already, so there was nothing to do. The client gets: ${text}`,
+    `"other": was already completed, so there was nothing to do. The client gets: ${text}`,
     `"BOQ \\"7\\"": resumed. The client gets: ${(await submit()).text}`,
   ]);
 });
