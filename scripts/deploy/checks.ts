@@ -1,12 +1,13 @@
 import { REGION } from '../../functions/src/lib/region';
 import { checkKeyLines, checkPlainKeys } from './api-keys';
-import { checkNames, checkTraffic, createFunctionReader } from './deployed-functions';
+import { checkMinimum, checkNames, checkTraffic, createFunctionReader } from './deployed-functions';
 import { getDatabaseId, listEmails, type Deployment } from './deployment';
+import { findFederationProblem } from './federation';
 import { listFirestoreSettings, listRules } from './firestore';
 import { GoogleRequestError, type AskGoogle } from './google-api';
-import { listParameters } from './parameters';
+import { checkPause, listParameters } from './parameters';
 import type { Requirement } from './requirement';
-import { listDeployerPermissions, listRoles } from './roles';
+import { listBroadRoles, listDeployerPermissions, listRoles } from './roles';
 
 /** One line of the result. `fix` is the command or step that solves the problem. A warning stops no deployment. */
 export type Finding =
@@ -21,7 +22,7 @@ const SERVICES =
 
 /** Checks every requirement. Changes nothing. */
 export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Finding[]> {
-  const { projectId, keepRules, rules } = deployment;
+  const { projectId, parameters, keepRules, rules } = deployment;
   const readFunctions = createFunctionReader(deployment, ask);
   const requirements = [
     ...listParameters(deployment),
@@ -34,7 +35,13 @@ export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Findi
     checkNames(readFunctions),
     ...listDeployerPermissions(deployment, ask),
   ];
-  const warnings = [checkTraffic(deployment, readFunctions, ask), checkPlainKeys(projectId, ask)];
+  const warnings = [
+    checkMinimum(deployment, readFunctions),
+    checkTraffic(deployment, readFunctions, ask),
+    ...listBroadRoles(deployment, ask),
+    checkPlainKeys(projectId, ask),
+    checkPause(parameters),
+  ];
   return Promise.all([
     ...requirements.map((each) => check(each, 'missing')),
     ...warnings.map((each) => check(each, 'warning')),
@@ -182,5 +189,6 @@ function listSettings({ projectId, manifest }: Deployment, ask: AskGoogle): Requ
         return isAllowed ? undefined : [`constraints/${managed} forbids allUsers`, fix];
       },
     ],
+    ['identity of GitHub', () => findFederationProblem(projectId, ask)],
   ];
 }

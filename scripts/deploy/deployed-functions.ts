@@ -11,6 +11,7 @@ interface DeployedFunction {
     /** `projects/<project>/locations/<region>/services/<service>` */
     service?: string;
     serviceAccountEmail?: string;
+    minInstanceCount?: number;
   };
 }
 
@@ -33,7 +34,7 @@ async function readDeployed({ projectId, manifest }: Deployment, ask: AskGoogle)
     const { serviceConfig } = found.find(({ name }) => name.endsWith(`/${id}`)) ?? {};
     const account = serviceConfig?.serviceAccountEmail;
     const isForeign = account !== undefined && account !== getEmail(endpoint, projectId);
-    return { id, isForeign, ...serviceConfig };
+    return { id, isOperation: endpoint.httpsTrigger !== undefined, isForeign, ...serviceConfig };
   });
 }
 
@@ -45,6 +46,18 @@ export const checkNames = (readFunctions: ReadFunctions): Requirement => [
     const detail = foreign.map(({ id, serviceAccountEmail }) => `${id} runs as ${serviceAccountEmail}`).join(', ');
     const fix = 'deploy to another project, or have the owner rename the function: a deployment overwrites it';
     return foreign.length === 0 ? undefined : [detail, fix];
+  },
+];
+
+/** Warns of a higher minimum. firebase-tools asks before it raises the bill, and stops without a terminal (promptForMinInstances). */
+export const checkMinimum = ({ parameters }: Deployment, readFunctions: ReadFunctions): Requirement => [
+  'minimum of instances',
+  async () => {
+    const wanted = Number(parameters?.['MIN_INSTANCES'] ?? 0);
+    const operations = (await readFunctions()).filter(({ isOperation }) => isOperation);
+    const rises = operations.some(({ minInstanceCount = 0 }) => minInstanceCount < wanted);
+    const fix = 'without a terminal deploy the functions once with --force; in the workflow tick "Raise MIN_INSTANCES"';
+    return rises ? [`rises to ${wanted}`, fix] : undefined;
   },
 ];
 

@@ -33,6 +33,15 @@ export function listParameters(deployment: Deployment): Requirement[] {
   ];
 }
 
+/** Warns of a pause. It is not a problem, because a restore needs it. */
+export const checkPause = (parameters: Deployment['parameters']): Requirement => [
+  'pause of price lists',
+  () => {
+    const fix = 'after the restore, set it to false and deploy both functions: docs/runbook.md, section "Restore"';
+    return Promise.resolve(parameters?.['WRITES_PAUSED'] === 'true' ? ['WRITES_PAUSED is true', fix] : undefined);
+  },
+];
+
 function findValueProblem(
   { name, type }: ManifestParam,
   value: string,

@@ -1,6 +1,6 @@
 import { REGION } from '../../functions/src/lib/region';
 import { listEmails, type Deployment } from './deployment';
-import type { AskGoogle, Policy } from './google-api';
+import { GoogleRequestError, type AskGoogle, type Policy } from './google-api';
 import type { Problem, Requirement } from './requirement';
 
 /** The roles of the functions' accounts, of the account that builds them, and of the deployer. */
@@ -23,7 +23,7 @@ const DEPLOYER_ROLES: Record<string, [resource: string, verbs: string][]> = {
     ['firebaserules.releases', 'get'],
     ['firebaserules.rulesets', 'get test'],
   ],
-  'roles/iam.securityReviewer': [['resourcemanager.projects', 'getIamPolicy']],
+  'roles/iam.securityReviewer': [['iam.serviceAccounts', 'getIamPolicy list']],
   'roles/orgpolicy.policyViewer': [['orgpolicy.policy', 'get']],
   'roles/serviceusage.serviceUsageAdmin': [['serviceusage.services', 'enable get use']],
 };
@@ -91,6 +91,80 @@ function getAccountRole(name: string): string {
   return role;
 }
 
+/** Permissions that no role of the deployer has: to read data, and to grant rights. */
+const NOT_FOR_DEPLOYER = ['datastore.entities.get', 'resourcemanager.projects.setIamPolicy'];
+
+/** Warns of accounts with more rights than they need, including rights from a folder or the organisation. */
+export function listBroadRoles(deployment: Deployment, ask: AskGoogle): Requirement[] {
+  const { projectId } = deployment;
+  const findProblem = async (email: string | undefined, needed: string, isBroad: (role: string) => boolean) => {
+    if (email === undefined) return undefined;
+    const member = `serviceAccount:${email}`;
+    for (const { name, command, policy } of await readPolicies(projectId, ask)) {
+      const broad = policy.bindings?.find(({ role, members }) => members.includes(member) && isBroad(role))?.role;
+      if (broad === undefined) continue;
+      const remove = `${command} remove-iam-policy-binding ${name} --condition=None --member=${member} --role=${broad}`;
+      const enough = needed === '' ? '' : `; ${needed} is enough`;
+      const first = needed === '' ? '' : `${grantInProject(projectId, member, needed)} && `;
+      return [
+        `${email} has ${broad} in ${name}${enough}`,
+        `if nothing else needs it: ${first}${remove}`,
+      ] satisfies Problem;
+    }
+    return undefined;
+  };
+  const isBasic = (role: string) => role === 'roles/editor' || role === 'roles/owner';
+  return [
+    ...listEmails(deployment).map((email): Requirement => {
+      const name = email.replace(/@.*/, '');
+      const needed = getAccountRole(name);
+      return [`least role of ${name}`, () => findProblem(email, needed, (role) => role !== needed)];
+    }),
+    [
+      'least role of the account that builds',
+      async () => findProblem(await readBuilder(projectId, ask), BUILDER_ROLE, isBasic),
+    ],
+    // The deployer acts as this account, because firebase-tools requires it.
+    ['least role of App Engine', () => findProblem(getAppEngineAccount(projectId), '', isBasic)],
+    [
+      'least roles of the deployer',
+      async () => {
+        const path = `v1/projects/${projectId}:testIamPermissions`;
+        const found = await ask<{ permissions?: string[] }>('cloudresourcemanager', path, {
+          permissions: NOT_FOR_DEPLOYER,
+        });
+        const granted = found?.permissions ?? [];
+        const fix =
+          'after the first deployment use an account with only the roles in docs/security.md, section "Roles"';
+        return granted.length === 0 ? undefined : [`also has ${granted.join(', ')}`, fix];
+      },
+    ],
+  ];
+}
+
+/** Reads the policy of the project, and those of its folders and organisation if this account may read them. */
+async function readPolicies(projectId: string, ask: AskGoogle) {
+  interface Ancestry {
+    ancestor?: { resourceId: { type: 'project' | 'folder' | 'organization'; id: string } }[];
+  }
+  const COMMANDS = { folder: 'gcloud resource-manager folders', organization: 'gcloud organizations' };
+  const project = await ask<Policy>('cloudresourcemanager', `v1/projects/${projectId}:getIamPolicy`, {});
+  const ancestry = await ask<Ancestry>('cloudresourcemanager', `v1/projects/${projectId}:getAncestry`, {});
+  const above = (ancestry?.ancestor ?? []).map(async ({ resourceId: { type, id } }) => {
+    if (type === 'project') return [];
+    const policy = await ask<Policy>('cloudresourcemanager', `v3/${type}s/${id}:getIamPolicy`, {}).catch(
+      (error: unknown) => {
+        if (error instanceof GoogleRequestError) return undefined;
+        throw error;
+      },
+    );
+    return policy === undefined ? [] : [{ name: id, command: COMMANDS[type], policy }];
+  });
+  return [{ name: projectId, command: 'gcloud projects', policy: project ?? {} }, ...(await Promise.all(above)).flat()];
+}
+
+const getAppEngineAccount = (projectId: string): string => `${projectId}@appspot.gserviceaccount.com`;
+
 /** Lists the permissions that the deployer needs. The APIs test them for the credentials of this command. */
 export function listDeployerPermissions(deployment: Deployment, ask: AskGoogle): Requirement[] {
   const { projectId, manifest } = deployment;
@@ -122,7 +196,7 @@ export function listDeployerPermissions(deployment: Deployment, ask: AskGoogle):
     },
   ]);
   // firebase-tools also requires this of App Engine's default account, if the project has one.
-  const appEngine = `${projectId}@appspot.gserviceaccount.com`;
+  const appEngine = getAppEngineAccount(projectId);
   const accounts = [...listEmails(deployment), appEngine].map((email): Requirement => [
     `deployer: acts as ${email}`,
     async () => {

@@ -9,7 +9,9 @@ import { createGoogleClient, type AskGoogle } from '../../../scripts/deploy/goog
 import { readDeployManifest } from '../../../scripts/deploy/manifest';
 import { startProgram } from '../../../test/support/programs';
 import indexDefinitions from '../../../firestore.indexes.json';
+import * as functions from '../../src';
 import { REGION } from '../../src/lib/region';
+import { operationNames } from '../support/operations';
 import { DEPLOY_PACKAGE } from './deployed';
 
 const PROJECT_ID = 'deploy-check-test';
@@ -27,6 +29,8 @@ const LOCATION = `locations/${REGION}`;
 const emailOf = (name: string) => `${name}@${PROJECT_ID}.iam.gserviceaccount.com`;
 const READER = emailOf('organisation-data-reader');
 const WRITER = emailOf('price-lists-writer');
+const DEPLOYER = emailOf('deployer');
+const AUDITOR = emailOf('auditor');
 const BUILDER = '1-compute@developer.gserviceaccount.com';
 const APP_ENGINE = `${PROJECT_ID}@appspot.gserviceaccount.com`;
 
@@ -39,8 +43,25 @@ const ROLES: [role: string, email: string][] = [
   ['roles/cloudbuild.builds.builder', BUILDER],
 ];
 
-const policyOf = (grants: typeof ROLES) => ({
-  bindings: grants.map(([role, email]) => ({ role, members: [`serviceAccount:${email}`] })),
+const policyOf = (grants: [role: string, member: string][]) => ({
+  bindings: grants.map(([role, member]) => ({ role, members: [member] })),
+});
+const projectPolicyOf = (grants: typeof ROLES) =>
+  policyOf(grants.map(([role, email]) => [role, `serviceAccount:${email}`]));
+
+const POOL = 'locations/global/workloadIdentityPools/github';
+const memberOf = (rest: string) => `principalSet://iam.googleapis.com/projects/1/${POOL}/${rest}`;
+const ACTS_AS = 'roles/iam.workloadIdentityUser';
+const CONDITION =
+  "assertion.repository_owner_id == '12' && assertion.repository_id == '34' && assertion.environment in ['production', 'audit']";
+const providersOf = (attributeCondition: string, environment = 'assertion.environment') => ({
+  workloadIdentityPoolProviders: [
+    {
+      name: `projects/1/${POOL}/providers/github`,
+      attributeMapping: { 'google.subject': 'assertion.sub', 'attribute.environment': environment },
+      attributeCondition,
+    },
+  ],
 });
 
 const storedIndexes = (state: string) => ({
@@ -83,6 +104,12 @@ const NAMED_KEY = `acme:${'0'.repeat(64)}`;
 
 const secretOf = (text: string) => ({ payload: { data: Buffer.from(text).toString('base64') } });
 
+const NOT_FOR_DEPLOYER = ['datastore.entities.get', 'resourcemanager.projects.setIamPolicy'];
+const ANCESTRY = {
+  ancestor: [{ resourceId: { type: 'project', id: PROJECT_ID } }, { resourceId: { type: 'organization', id: '12' } }],
+};
+const organisation = 'cloudresourcemanager v3/organizations/12:getIamPolicy';
+
 /** A project that has everything. */
 const READY: Answers = {
   [`artifactregistry ${PATH}/${LOCATION}/repositories/gcf-artifacts`]: { cleanupPolicies: { old: {} } },
@@ -93,18 +120,28 @@ const READY: Answers = {
   [`cloudfunctions v2/projects/${PROJECT_ID}/${LOCATION}/functions`]: {},
   [`cloudresourcemanager ${PATH}`]: { lifecycleState: 'ACTIVE', projectNumber: '1' },
   [`cloudresourcemanager ${PATH}:getEffectiveOrgPolicy`]: { listPolicy: { allValues: 'ALLOW' } },
-  [`cloudresourcemanager ${PATH}:getIamPolicy`]: policyOf(ROLES),
-  [`cloudresourcemanager ${PATH}:testIamPermissions`]: without(),
+  [`cloudresourcemanager ${PATH}:getIamPolicy`]: projectPolicyOf(ROLES),
+  [`cloudresourcemanager ${PATH}:getAncestry`]: ANCESTRY,
+  [`cloudresourcemanager ${PATH}:testIamPermissions`]: without(...NOT_FOR_DEPLOYER),
   [`firebase v1beta1/projects/${PROJECT_ID}/adminSdkConfig`]: { projectId: PROJECT_ID },
   [`firestore ${PATH}/databases/(default)`]: { type: 'FIRESTORE_NATIVE' },
   [`firestore ${PATH}/databases/(default)/collectionGroups/-/fields`]: storedFields(indexDefinitions.fieldOverrides),
   [`firestore ${PATH}/databases/(default)/collectionGroups/-/indexes`]: storedIndexes('READY'),
   [`firebaserules ${PATH}/releases/cloud.firestore`]: { rulesetName: RELEASE },
   [`firebaserules v1/${RELEASE}`]: { source: { files: [{ content: `// ours\n${RULES}` }] } },
+  [`iam ${PATH}/${POOL}/providers`]: providersOf(CONDITION),
+  [`iam ${PATH}/serviceAccounts`]: { accounts: [DEPLOYER, AUDITOR, WRITER].map((email) => ({ email })) },
+  [`iam ${PATH}/serviceAccounts/${AUDITOR}:getIamPolicy`]: policyOf([
+    [ACTS_AS, memberOf('attribute.environment/audit')],
+  ]),
   [`iam ${PATH}/serviceAccounts/${BUILDER}`]: {},
+  [`iam ${PATH}/serviceAccounts/${DEPLOYER}:getIamPolicy`]: policyOf([
+    [ACTS_AS, memberOf('attribute.environment/production')],
+  ]),
   [`iam ${PATH}/serviceAccounts/${READER}`]: {},
   [`iam ${PATH}/serviceAccounts/${READER}:testIamPermissions`]: without(),
   [`iam ${PATH}/serviceAccounts/${WRITER}`]: {},
+  [`iam ${PATH}/serviceAccounts/${WRITER}:getIamPolicy`]: {},
   [`iam ${PATH}/serviceAccounts/${WRITER}:testIamPermissions`]: without(),
   [`secretmanager ${PATH}/secrets/API_KEY/versions/latest`]: { state: 'ENABLED' },
   [`secretmanager ${PATH}/secrets/API_KEY/versions/latest:access`]: secretOf(`# Acme GmbH\n${NAMED_KEY}\n`),
@@ -148,19 +185,32 @@ const grantDeployer = (role: string) =>
   `gcloud projects add-iam-policy-binding ${PROJECT_ID} --condition=None --member=<deployer> --role=${role}`;
 const SET_KEYS = `firebase functions:secrets:set API_KEY --data-file keys.txt ${OF_PROJECT}`;
 const SET_POLICY = `firebase functions:artifacts:setpolicy --location ${REGION} --days 30 --force ${OF_PROJECT}`;
+const UPDATE_PROVIDER = 'gcloud iam workload-identity-pools providers update-oidc github --location=global';
+
 type Row = [subject: string, detail: string, fix: string, answers: Answers, deployment?: Partial<Deployment>];
 
 const permissions = `cloudresourcemanager ${PATH}:testIamPermissions`;
 const policy = `cloudresourcemanager ${PATH}:getIamPolicy`;
-const policyWithout = (role: string) => ({ [policy]: policyOf(ROLES.filter(([each]) => each !== role)) });
+const policyWithout = (role: string) => ({ [policy]: projectPolicyOf(ROLES.filter(([each]) => each !== role)) });
+const providers = `iam ${PATH}/${POOL}/providers`;
 const repository = `artifactregistry ${PATH}/${LOCATION}/repositories/gcf-artifacts`;
 const database = `firestore ${PATH}/databases/(default)`;
 const deployed = `cloudfunctions v2/projects/${PROJECT_ID}/${LOCATION}/functions`;
-const deployedFunction = (id: string, serviceAccountEmail: string) => ({
+const deployedFunction = (id: string, serviceAccountEmail: string, minInstanceCount = 1) => ({
   name: `projects/${PROJECT_ID}/${LOCATION}/functions/${id}`,
   serviceConfig: {
     service: `projects/${PROJECT_ID}/${LOCATION}/services/${id.toLowerCase()}`,
     serviceAccountEmail,
+    minInstanceCount,
+  },
+});
+
+/** Returns the answers for a project with all operations deployed, each with the given minimum of instances. */
+const allDeployedWith = (minInstanceCount: number): Answers => ({
+  [deployed]: {
+    functions: operationNames.map((id) =>
+      deployedFunction(id, functions[id].operation.writes ? WRITER : READER, minInstanceCount),
+    ),
   },
 });
 
@@ -175,7 +225,16 @@ const servingWith = (type: string, traffic: object): Answers => ({
 const parameters = (changes: Record<string, string>) => ({ parameters: { ...PARAMETERS, ...changes } });
 
 /** Subjects whose problem is a warning. */
-const WARNINGS = ['API keys as digests', 'traffic'];
+const WARNINGS = [
+  'API keys as digests',
+  'least role of App Engine',
+  'least role of organisation-data-reader',
+  'least role of the account that builds',
+  'least roles of the deployer',
+  'pause of price lists',
+  'minimum of instances',
+  'traffic',
+];
 
 /** One missing or wrong thing of each kind. The tables of scripts/deploy have further things of these kinds. */
 const ROWS: Row[] = [
@@ -191,7 +250,7 @@ const ROWS: Row[] = [
     'parameter MIN_INSTANCES',
     '6 is above MAX_INSTANCES, 5',
     `edit ${PARAMETERS_FILE}`,
-    {},
+    allDeployedWith(6),
     parameters({ MIN_INSTANCES: '6', MAX_INSTANCES: '5' }),
   ],
   [
@@ -254,6 +313,13 @@ const ROWS: Row[] = [
       },
     },
   ],
+  [
+    'minimum of instances',
+    'rises to 1',
+    'without a terminal deploy the functions once with --force; in the workflow tick "Raise MIN_INSTANCES"',
+    {},
+    parameters({ MIN_INSTANCES: '1' }),
+  ],
   ...(
     [
       ['API keys in the secret', 'neither a key nor name:digest: line 2, 3', `${NAMED_KEY}\na b\nc:d`, SET_KEYS],
@@ -275,12 +341,7 @@ const ROWS: Row[] = [
     'names of the functions',
     'getTeams runs as 1-compute@developer.gserviceaccount.com',
     'deploy to another project, or have the owner rename the function',
-    {
-      [deployed]: (_, query) =>
-        query.get('pageToken') === 'page 2'
-          ? { functions: [deployedFunction('getTeams', BUILDER)] }
-          : { functions: [deployedFunction('other', BUILDER)], nextPageToken: 'page 2' },
-    },
+    { [deployed]: { functions: [deployedFunction('getTeams', BUILDER)] } },
   ],
   [
     'traffic',
@@ -293,6 +354,79 @@ const ROWS: Row[] = [
     'differ from firestore.rules, which refuse every client',
     `in a project of its own, replace them: firebase deploy --only firestore:rules ${OF_PROJECT}\n      in a shared project, keep them if `,
     { [`firebaserules v1/${RELEASE}`]: { source: { files: [{ content: RULES.replace('false', 'true') }] } } },
+  ],
+  [
+    'least role of organisation-data-reader',
+    `${READER} has roles/storage.admin in ${PROJECT_ID}; roles/datastore.viewer is enough`,
+    `if nothing else needs it: ${grant(READER, 'roles/datastore.viewer')} && gcloud projects remove-iam-policy-binding ${PROJECT_ID} --condition=None --member=serviceAccount:${READER} --role=roles/storage.admin`,
+    { [policy]: projectPolicyOf([...ROLES, ['roles/storage.admin', READER]]) },
+  ],
+  [
+    'least role of the account that builds',
+    `${BUILDER} has roles/editor in 12; roles/cloudbuild.builds.builder is enough`,
+    `gcloud organizations remove-iam-policy-binding 12 --condition=None --member=serviceAccount:${BUILDER} --role=roles/editor`,
+    { [organisation]: projectPolicyOf([['roles/editor', BUILDER]]) },
+  ],
+  [
+    'least role of App Engine',
+    `${APP_ENGINE} has roles/editor in ${PROJECT_ID}`,
+    `if nothing else needs it: gcloud projects remove-iam-policy-binding ${PROJECT_ID} `,
+    { [policy]: projectPolicyOf([...ROLES, ['roles/editor', APP_ENGINE]]) },
+  ],
+  [
+    'least roles of the deployer',
+    'also has datastore.entities.get',
+    'after the first deployment use an account with only the roles',
+    { [permissions]: without('resourcemanager.projects.setIamPolicy') },
+  ],
+  [
+    'pause of price lists',
+    'WRITES_PAUSED is true',
+    'after the restore, set it to false and deploy both functions',
+    {},
+    parameters({ WRITES_PAUSED: 'true' }),
+  ],
+  [
+    'identity of GitHub',
+    `provider github accepts too much: ${CONDITION} || true`,
+    `${UPDATE_PROVIDER} `,
+    { [providers]: providersOf(`${CONDITION} || true`) },
+  ],
+  [
+    'identity of GitHub',
+    'provider github does not map the environment',
+    `${UPDATE_PROVIDER} `,
+    { [providers]: providersOf(CONDITION, "'production'") },
+  ],
+  [
+    'identity of GitHub',
+    `${memberOf('*')} acts as ${READER}`,
+    `gcloud iam service-accounts remove-iam-policy-binding ${READER} ${OF_PROJECT} `,
+    {
+      [`iam ${PATH}/serviceAccounts`]: (_, query) =>
+        query.get('pageToken') === 'page 2'
+          ? { accounts: [{ email: READER }] }
+          : { accounts: [{ email: AUDITOR }], nextPageToken: 'page 2' },
+      [`iam ${PATH}/serviceAccounts/${READER}:getIamPolicy`]: policyOf([[ACTS_AS, memberOf('*')]]),
+    },
+  ],
+  [
+    'identity of GitHub',
+    `${memberOf('attribute.environment/audit')} acts as ${WRITER} and ${AUDITOR}`,
+    `gcloud iam service-accounts remove-iam-policy-binding ${WRITER} ${OF_PROJECT} `,
+    {
+      [`iam ${PATH}/serviceAccounts/${WRITER}:getIamPolicy`]: policyOf([
+        [ACTS_AS, memberOf('attribute.environment/audit')],
+      ]),
+    },
+  ],
+  [
+    'identity of GitHub',
+    `${memberOf('*')} has roles/editor in the whole project`,
+    `gcloud projects remove-iam-policy-binding ${PROJECT_ID} --member='${memberOf('*')}' --role=roles/editor`,
+    {
+      [policy]: { bindings: [...projectPolicyOf(ROLES).bindings, { role: 'roles/editor', members: [memberOf('*')] }] },
+    },
   ],
   [
     'role of the account that builds',
@@ -350,7 +484,7 @@ const ROWS: Row[] = [
     'deployer: roles/firebaserules.viewer',
     'lacks firebaserules.rulesets.test',
     grantDeployer('roles/firebaserules.viewer'),
-    { [permissions]: without('firebaserules.rulesets.test') },
+    { [permissions]: without('firebaserules.rulesets.test', ...NOT_FOR_DEPLOYER) },
   ],
   ...[WRITER, APP_ENGINE].map((email): Row => [
     `deployer: acts as ${email}`,
@@ -395,7 +529,18 @@ test.each([
     { [`firebaserules v1/${RELEASE}`]: { source: { files: [{ content: 'allow read;' }] } } },
     { keepRules: true },
   ],
+  [
+    'whose environments have other names',
+    {
+      [providers]: providersOf(CONDITION.replace("'production', 'audit'", "'staging', 'staging-audit'")),
+      [`iam ${PATH}/serviceAccounts/${DEPLOYER}:getIamPolicy`]: policyOf([
+        [ACTS_AS, memberOf('attribute.environment/staging')],
+      ]),
+    },
+  ],
+  ['that is not deployed from GitHub', { [providers]: undefined }],
   ['whose images are kept', { [repository]: { labels: { 'firebase-functions-cleanup-opted-out': 'true' } } }],
+  ['whose minimum of instances is deployed', allDeployedWith(1), parameters({ MIN_INSTANCES: '1' })],
 ] as [string, Answers, Partial<Deployment>?][])(
   'nothing is missing in a project %s',
   async (...[, answers, changes]) => {
@@ -471,7 +616,7 @@ describe('the command', () => {
     const { code, stdout } = await runCommand(['--project', PROJECT_ID]);
     expect(stdout).toMatch(/^There \(\d+\)\n/);
     expect(code).toBe(0);
-    const reads = /^GET |^POST [^?]+:(getIamPolicy|getEffectiveOrgPolicy|testIamPermissions)$/;
+    const reads = /^GET |^POST [^?]+:(getAncestry|getIamPolicy|getEffectiveOrgPolicy|testIamPermissions)$/;
     for (const request of requests) expect(request).toMatch(reads);
     expect(authorizations).toEqual(new Set(['Bearer a-token']));
   });
@@ -484,7 +629,7 @@ describe('the command', () => {
     expect(stdout).toContain(`\n  project: not found\n      firebase projects:create ${PROJECT_ID}\n`);
     expect(stdout).not.toContain('Could not be checked');
     expect(stdout).toMatch(
-      /\n\nThere \(8\)\n {2}database of the indexes\n {2}API keys in the secret\n {2}organisation policy\n {2}rules of database \(default\)\n {2}names of the functions\n/,
+      /\n\nThere \(16\)\n {2}database of the indexes\n {2}API keys in the secret\n {2}organisation policy\n {2}identity of GitHub\n {2}rules of database \(default\)\n {2}names of the functions\n/,
     );
   });
 
