@@ -68,9 +68,11 @@ function renderGuide(path: string): GuidePage {
   return {
     title,
     hasDiagram: content.includes('class="mermaid"'),
+    // On a phone the list of guides comes after the text, with a link to it before.
     body: html`<div class="guide">
+      <a class="to-guides" href="#guides">All guides ↓</a>
       <main id="content" class="prose">${new Html(content)}</main>
-      <nav class="guides" aria-label="Guides">${renderNavigation(path)}</nav>
+      <nav id="guides" class="guides" aria-label="Guides">${renderNavigation(path)}</nav>
     </div>`,
   };
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { http, type HttpFunction } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
@@ -50,6 +50,7 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
   const routes = entries.map(([name, handler]) => [paths.get(name), wrapWithFramework(name, handler)] as const);
 
   const server = createServer((request, response) => {
+    takeCompleteAddress(request);
     if (refuseForeignHost(request, response)) return;
     const [path = '', ...query] = (request.url ?? '').split('?');
     const [name, listener] = routes.find(([name]) => path === name || path.startsWith(`${name}/`)) ?? [];
@@ -74,6 +75,15 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
     return closeServer(server, graceMs);
   };
   return { origin, addresses, close };
+}
+
+/** Takes the host and the path from a target that is a complete address (RFC 9112, section 3.2.2). */
+function takeCompleteAddress(request: IncomingMessage): void {
+  const { url = '' } = request;
+  if (!/^https?:/i.test(url) || !URL.canParse(url)) return;
+  const { host, pathname, search } = new URL(url);
+  request.headers.host = host;
+  request.url = pathname + search;
 }
 
 /** @returns the origin at which the server listens */

@@ -120,6 +120,12 @@ describe('on a phone', () => {
     },
   );
 
+  test('a guide leads to the list of guides', async () => {
+    await openPage('/docs/operations.md');
+    await page.click('.to-guides');
+    expect(await page.evaluate("document.querySelector('.guides').getBoundingClientRect().top")).toBeLessThan(800);
+  });
+
   test.each(['orders', 'price_list_idempotency'])('a status of %s is in view', async (name) => {
     await page.goto(getUrl(`/data/${name}`));
     const right = "document.querySelector('td .status').getBoundingClientRect().right";

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { request as openRequest, type IncomingMessage } from 'node:http';
 import { cleanUp, call, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
 
 /** The pages of `npm start`, as a browser asks for them. */
@@ -82,4 +84,15 @@ test.each([
   '/docs/%00',
 ])('%s is not served, since no page links to it', async (path) => {
   expect((await call(origin + path)).status).toBe(404);
+});
+
+test('a complete address is that of its page, and its host has to be allowed', async () => {
+  const send = async (target: string) => {
+    const sent = openRequest(origin, { path: target, agent: false }).end();
+    const [{ statusCode, headers }] = (await once(sent, 'response')) as [IncomingMessage];
+    return [statusCode, headers['content-type']];
+  };
+  expect(await send(`${origin}/openapi.json`)).toEqual([200, 'application/json; charset=utf-8']);
+  expect(await send(`${origin}/nowhere`)).toEqual([404, 'application/json; charset=utf-8']);
+  expect(await send('http://rebound.example.com/openapi.json')).toEqual([403, 'application/json; charset=utf-8']);
 });
