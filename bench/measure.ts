@@ -18,7 +18,7 @@ export function computeStats(values: readonly number[]): Stats {
   return { median, min: sorted[0] ?? NaN, max: sorted.at(-1) ?? NaN };
 }
 
-/** Computes the ratio of each round, so that a slow moment of the machine affects both sides. */
+/** Divides round by round, so that a slow moment of the machine affects both sides of a ratio. */
 export const computeRatioStats = (a: readonly number[], b: readonly number[]): Stats =>
   computeStats(a.map((value, round) => value / (b[round] ?? NaN)));
 

@@ -107,7 +107,7 @@ export function resetPeakMemory(pid: number): void {
 
 /** Reads the processor time of a process in ms. Linux counts in hundredths of a second; elsewhere it is NaN. */
 export function readProcessorMs(pid: number): number {
-  // The name of the program may contain spaces, so only the fields after it are split.
+  // The name of the program can contain spaces, so only the fields after it are split.
   const [, fields = ''] = readProcessFile(pid, 'stat').split(') ');
   const [user, system] = fields.split(' ').slice(11, 13);
   return (Number(user) + Number(system)) * 10;

@@ -115,7 +115,7 @@ async function createManifest() {
     license,
     main: INDEX,
     config: { build: BUILD_ID },
-    // functions/package.json has none, because npm would warn of it on an older Node.
+    // functions/package.json has no `engines`, because npm would print a warning about them on an older Node.
     engines: { node: (await readFile('.nvmrc', 'utf8')).split('.')[0] },
     dependencies: pick(dependencies, RUNTIME),
     devDependencies: pick(dependencies, TOOLING),

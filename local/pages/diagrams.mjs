@@ -6,7 +6,7 @@ const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
 mermaid.initialize({
   startOnLoad: false,
   theme: isDark ? 'dark' : 'neutral',
-  // The theme's own background is too light for its text.
+  // The dark theme's own background of these labels is too light for their text.
   themeVariables: isDark ? { edgeLabelBackground: '#30363d' } : {},
 });
 await mermaid.run({ querySelector: 'pre.mermaid' });

@@ -12,7 +12,7 @@ const HTML = 'text/html; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 
-/** The files behind the pages, by their paths. */
+/** The files that the pages load, by the paths of the requests. */
 const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Map([
   ['/openapi.json', ['docs/openapi.json', 'application/json; charset=utf-8']],
   ['/pages/reference.mjs', ['local/pages/reference.mjs', SCRIPT]],

@@ -116,7 +116,7 @@ function createCustomer(random: Random): { customer_id: string; customer_name: s
   };
 }
 
-/** Returns the times of `count` records over the two years, oldest first, in the working hours of East Africa. */
+/** Returns the times of `count` records in the two years of the sample, oldest first, in the working hours of East Africa. */
 function createTimes(count: number, random: Random): number[] {
   const days = (SAMPLE_END - SAMPLE_START) / DAY_MS;
   const moment = () => SAMPLE_START + random.int(0, days - 1) * DAY_MS + random.int(5 * 3600, 15 * 3600) * 1000;

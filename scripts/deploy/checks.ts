@@ -127,7 +127,7 @@ interface ManagedPolicy {
   spec?: { rules?: { enforce?: boolean; parameters?: { allowedMemberSubjects?: string[] } }[] };
 }
 
-/** Lists the settings that one field of a resource does not show. */
+/** Lists the requirements that no single field of a resource shows. */
 function listSettings({ projectId, manifest }: Deployment, ask: AskGoogle): Requirement[] {
   const path = `projects/${projectId}`;
   const location = `${path}/locations/${REGION}`;

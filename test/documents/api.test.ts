@@ -72,7 +72,7 @@ const isDescribed = ({ path }: Field, _: number, fields: Field[]) =>
   !path.startsWith('price_list.') ||
   fields.every((field) => field.path !== path.replace('price_list', 'expected_forward_cost'));
 
-/** Returns the schema that a reference names, and the schema of a nullable type without null. */
+/** Resolves a reference, and removes null from a nullable type. */
 function resolve(schema: Schema): Schema {
   const [inner] = schema.allOf ?? schema.anyOf ?? [];
   if (inner !== undefined) return resolve(inner);

@@ -86,7 +86,7 @@ describe('against a stub', () => {
     const stub = await startStub([(_, response) => sent.resolve(response)]);
     const call = createStubClient(stub).addPriceLists(ONE_PRODUCT);
     const response = await sent.promise;
-    // A timer runs from the first tick on.
+    // A timer of undici starts at the first tick, and the second one lets it expire.
     tick();
     tick(1_000_000);
     response.end(JSON.stringify(CREATED));

@@ -32,7 +32,7 @@ interface Body {
 
 const count = (text: string) => (JSON.parse(text) as Body).count;
 
-/** Lists the fields of a response that are null in all of its records, so local/sample/records.ts has no values for them. */
+/** Lists the fields that are null in all records of a response, because local/sample/records.ts has no value for them. */
 function listEmptyFields(text: string): string[] {
   const records = Object.values(JSON.parse(text) as Body).find((value) => typeof value === 'object') ?? {};
   const hasValue = new Map<string, boolean>();
@@ -114,7 +114,7 @@ test('the last line says that the data is gone if its folder was deleted', async
 test('the server ends with npm, although the shell between them passes no signal on', async () => {
   const local = await startLocalServer({}, ['npm', 'start']);
   process.kill(local.pid, 'SIGTERM');
-  // The server holds the output of npm open, so this waits for both.
+  // The server holds npm's output open, so `ended` waits for both.
   expect((await local.ended).stdout).toContain('Stopped.');
 });
 

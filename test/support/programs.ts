@@ -25,7 +25,7 @@ const INHERITED = /^(NODE_EXTRA_CA_CERTS|npm_config_(registry|cache|userconfig|g
 /** The folder of curl's settings, instead of the user's own. */
 const CURL_HOME = join(__dirname, 'curl');
 
-/** Returns the environment of a program: what it inherits from this process, with `variables` added. */
+/** Returns the environment of a program: what it inherits from this process, with CURL_HOME and `variables` added. */
 export function createProgramEnvironment(variables: Variables = {}): NodeJS.ProcessEnv {
   const isInherited = ([name]: [string, unknown]) =>
     INHERITED.test(name) || !NOT_INHERITED.some((pattern) => pattern.test(name));
