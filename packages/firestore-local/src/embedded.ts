@@ -15,7 +15,6 @@ import { startGrpcServer, type GrpcServer } from './protocol/grpc-server';
 /** The value of `dataDir` for documents in memory only. */
 const IN_MEMORY = ':memory:';
 
-/** The options of {@link startFirestore}. */
 export interface FirestoreOptions {
   /** The address to listen on. Default 127.0.0.1. */
   readonly host?: string;
@@ -74,11 +73,7 @@ export interface PlainDocument {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Starts an embedded Firestore.
- *
- * @throws Error with a message for the user, if the address, the data folder or the indexes cannot be used
- */
+/** @throws Error with a message for the user, if the address, the data folder or the indexes cannot be used */
 export async function startFirestore(options: FirestoreOptions = {}): Promise<EmbeddedFirestore> {
   const { host = '127.0.0.1', port = 0, dataDir = IN_MEMORY, clock = Date.now } = options;
   const indexes = new Indexes(options.indexes ?? {});

@@ -9,8 +9,8 @@ import type { Rpc } from './protocol/requests';
 export type FirestoreFront = Omit<EmbeddedFirestore, 'observeCommits' | 'addIfEmpty'>;
 
 /**
- * Starts a server that forwards calls to another Firestore and injects faults. It refuses the calls that
- * it cannot decode, because they are malformed or because firestore-local does not serve them.
+ * Starts a server that forwards calls to another Firestore and injects faults. It refuses the calls that it cannot decode, because
+ * they are malformed or because firestore-local does not serve them.
  * @param target the `host:port` of the other Firestore, such as Google's emulator
  */
 export async function startFirestoreFront(target: string): Promise<FirestoreFront> {

@@ -47,7 +47,6 @@ export function assertQuery(source: StructuredQuery, orders: readonly Order[]): 
   assertNameOrder(source.orderBy, terms);
 }
 
-/** Checks which collections a query reads. */
 function assertCollections(source: StructuredQuery, terms: readonly Term[], orders: readonly Order[]): void {
   const { parent, collectionId, allDescendants } = source;
   if (collectionId !== undefined) {
@@ -89,7 +88,7 @@ function assertKey(value: Value, database: string): void {
   assertInDatabase(parseDocumentPath(value.name), database);
 }
 
-/** Refuses an order that begins with descending names, for which Firestore has no index unless the query has an equality on a field. */
+/** Refuses an order that begins with descending names. Firestore serves it only together with an equality on a field. */
 function assertNameOrder([first]: readonly Order[], terms: readonly Term[]): void {
   if (!first?.descending || !isName(first.path)) return;
   if (terms.some((term) => isEquality(term) && !isName(term.path))) return;

@@ -24,7 +24,6 @@ export interface PreparedQuery {
   readonly matches: (doc: StoredDoc) => boolean;
 }
 
-/** Validates and compiles a query. */
 export function prepareQuery(source: StructuredQuery): PreparedQuery {
   parseParentPath(source.parent);
   const orders = completeOrder(source);
@@ -51,7 +50,6 @@ function isRequired(path: FieldPath, filter: Filter | undefined): boolean {
   return filter !== undefined && formatFieldPath(filter.path) === formatFieldPath(path);
 }
 
-/** Lists the collections that a query reads. */
 function getQueryCollections({ source }: PreparedQuery, store: Store): string[] {
   const { parent, collectionId, allDescendants } = source;
   if (!allDescendants) return [`${parent}/${collectionId}`];
@@ -59,7 +57,8 @@ function getQueryCollections({ source }: PreparedQuery, store: Store): string[] 
 }
 
 /**
- * Adds the field of a range and the document's name to an order that lacks them, in the direction of its last term or ascending.
+ * Adds the field of a range and the document's name to an order that lacks them. Their direction is that of its last term, or
+ * ascending if it has none.
  * https://firebase.google.com/docs/firestore/query-data/order-limit-data
  */
 function completeOrder({ orderBy, filter }: StructuredQuery): Order[] {
@@ -129,8 +128,8 @@ function compileCursor({ values, before }: Cursor, orders: readonly Order[]): (d
 }
 
 /**
- * Runs a query on the current documents, or on those at a read time in microseconds. Returns the results in
- * batches. If `ordered` is false, they can have any order.
+ * Runs a query on the current documents, or on those at a read time in microseconds. Returns the results in batches. If `ordered`
+ * is false, they can have any order.
  */
 export function runQuery(
   query: PreparedQuery,

@@ -5,7 +5,6 @@ import { parseFieldPath } from './paths';
 import type { Cursor, Filter, Operator, StructuredQuery } from './requests';
 import { isComparable, type Value } from './values';
 
-/** Reads the `StructuredQuery` of a request. */
 export function readQuery(request: Message, value: unknown): StructuredQuery {
   if (toMessage(request['explainOptions'])) throw unsupported('Query explain');
   const query = toMessage(value);

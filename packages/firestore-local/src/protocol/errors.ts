@@ -13,7 +13,6 @@ export class RpcError extends Error {
     this.name = 'RpcError';
   }
 
-  /** The number of the status. */
   get status(): status {
     return status[this.code];
   }

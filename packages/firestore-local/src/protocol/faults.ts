@@ -17,7 +17,7 @@ export interface EndedCall extends Call {
 
 /** The effect of a fault on a call. The call continues only after `delay` and `call`. */
 export type FaultAction<K extends Rpc = Rpc> =
-  /** Returns an error. */
+  /** Ends the call with an error. */
   | { readonly kind: 'error'; readonly code: Code; readonly message?: string }
   /** Destroys the connection, with all other calls on it. */
   | { readonly kind: 'drop' }
@@ -36,7 +36,7 @@ export interface Fault<K extends Rpc = Rpc> {
   readonly nth?: number;
   /** The number of consecutive calls that the fault affects. Default 1. */
   readonly times?: number;
-  /** Before the call takes effect (the default), after its effect but before the response ends, or after this many messages of it. */
+  /** Before the call takes effect (the default), after its effect but before the response ends, or after this many messages. */
   readonly when?: 'before' | 'after' | { readonly messages: number };
   readonly action: FaultAction<K>;
 }
@@ -127,7 +127,6 @@ export class Faults {
     };
   }
 
-  /** Removes all faults. */
   clear(): void {
     this.active.clear();
   }

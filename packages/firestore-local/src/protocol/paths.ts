@@ -3,7 +3,6 @@ import { invalid } from './errors';
 /** The steps of a field path, outermost first. `['__name__']` is the document's name. */
 export type FieldPath = readonly string[];
 
-/** The field path that stands for the document's name. */
 export const NAME: FieldPath = ['__name__'];
 
 /** Returns whether a field path stands for the document's name. */
@@ -43,7 +42,6 @@ function parseName(name: string): { database: string; ids: string[] } {
   return { database: `projects/${project}/databases/${database}`, ids };
 }
 
-/** Parses the resource name of a document. */
 export function parseDocumentPath(name: string): DocumentPath {
   const { database, ids } = parseName(name);
   const id = ids.at(-1);

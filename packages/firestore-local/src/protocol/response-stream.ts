@@ -89,7 +89,7 @@ export function createResponseStream(stream: ServerHttp2Stream, socket: Socket):
 /** The maximum length of a status text. It can quote a long name, and Node refuses headers of more than 64 KiB. */
 const MAX_TEXT = 4000;
 
-/** Truncates the text, and encodes `%` and all but printable ASCII: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
+/** Truncates and percent-encodes `%` and all but printable ASCII: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
 const encodeMessage = (message: string): string =>
   message
     .slice(0, MAX_TEXT)

@@ -20,7 +20,6 @@ export interface DocumentChange {
   readonly doc: StoredDoc | undefined;
 }
 
-/** Returns the full resource name of a document. */
 export const getResourceName = (doc: StoredDoc): string => `${doc.collection}/${doc.id}`;
 
 /** Returns the first index, from `from` on, whose document does not sort before the id. */

@@ -20,7 +20,6 @@ interface RetainedCommit {
   bytes: number;
 }
 
-/** Called with the changes of a commit. */
 type CommitListener = (changes: readonly DocumentChange[]) => void;
 
 /**
@@ -94,7 +93,6 @@ export class Store {
     );
   }
 
-  /** Returns whether a collection has documents now. */
   hasDocuments(path: string): boolean {
     return (this.collection(path)?.size ?? 0) > 0;
   }
