@@ -77,7 +77,7 @@ def check(body, payload, allows_other_currency):
     except (ValueError, TypeError, KeyError, RecursionError):
         finish(3, "The response is not from the service. Correct the address, and send the same file again")
     except OSError as error:
-        finish(3, f"The response cannot be written. Lists may be created: send the same file again. {error}")
+        finish(3, f"The response cannot be written, and the service may have created the lists: send the same file again. {error}")
     if stored is None:
         finish(1, "Correct it first: no market has the market_id, so no list was created. Use a new boq_list_id")
     sent = json.loads(payload)["info"]["currency_iso"].upper()

@@ -32,7 +32,7 @@ while :; do
   case $? in
     0 | 22) ;; # a response, 22 for an error response
     1 | 3 | 26 | 51 | 60 | 77) finish 64 'The address, the file or the certificate cannot be used' ;;
-    23 | 27 | 61 | 63) finish 3 'The response cannot be read. The lists may be created: send the same file again' ;;
+    23 | 27 | 61 | 63) finish 3 'The response cannot be read, and the service may have created the lists: send the same file again' ;;
     *) status='no response' ;;
   esac
   [[ $status != 2* ]] || break
@@ -55,7 +55,7 @@ done
 [[ $status == 200 ]] && jq --exit-status --slurp '.[0] | .success == true and has("price_list")' "$folder/body" &>/dev/null ||
   finish 3 'The response is not from the service. Correct the address or the network, and send the same file again'
 jq --ascii-output --compact-output . "$folder/body" ||
-  finish 3 'The response cannot be written, and the lists may be created: send the same file again'
+  finish 3 'The response cannot be written, and the service may have created the lists: send the same file again'
 stored=$(jq --raw-output '.price_list.currency' "$folder/body")
 [[ $stored != null ]] || finish 1 'Correct it first: no market has the market_id, so no list was created. Use a new boq_list_id'
 sent=$(jq --raw-output '.info.currency_iso | ascii_upcase' "$1")

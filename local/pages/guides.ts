@@ -68,7 +68,7 @@ function renderGuide(path: string): GuidePage {
   return {
     title,
     hasDiagram: content.includes('class="mermaid"'),
-    // On a phone the list of guides comes after the text, with a link to it before.
+    // On a phone, the list of guides comes after the text, so a link to the list comes first.
     body: html`<div class="guide">
       <a class="to-guides" href="#guides">All guides ↓</a>
       <main id="content" class="prose">${new Html(content)}</main>

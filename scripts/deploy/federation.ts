@@ -26,7 +26,7 @@ interface Provider {
 
 /**
  * Finds the first setting that lets a job of GitHub do more than its environment allows: a provider that accepts other tokens, a
- * role in the whole project, or an environment that may act as several accounts. A project without the pool has no such setting.
+ * role in the whole project, or an environment that can act as several accounts. A project without the pool has no such setting.
  */
 export async function findFederationProblem(projectId: string, ask: AskGoogle): Promise<Problem | undefined> {
   const path = `v1/projects/${projectId}`;

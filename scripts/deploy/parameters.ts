@@ -33,7 +33,7 @@ export function listParameters(deployment: Deployment): Requirement[] {
   ];
 }
 
-/** Warns of a pause. It is not a problem, because a restore needs it. */
+/** Warns of a pause. This is only a warning, because a restore needs the pause. */
 export const checkPause = (parameters: Deployment['parameters']): Requirement => [
   'pause of price lists',
   () => {

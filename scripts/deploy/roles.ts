@@ -142,7 +142,7 @@ export function listBroadRoles(deployment: Deployment, ask: AskGoogle): Requirem
   ];
 }
 
-/** Reads the policy of the project, and those of its folders and organisation if this account may read them. */
+/** Reads the policy of the project, and those of its folders and organisation if this account can read them. */
 async function readPolicies(projectId: string, ask: AskGoogle) {
   interface Ancestry {
     ancestor?: { resourceId: { type: 'project' | 'folder' | 'organization'; id: string } }[];

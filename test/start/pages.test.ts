@@ -86,7 +86,7 @@ test.each([
   expect((await call(origin + path)).status).toBe(404);
 });
 
-test('a complete address is that of its page, and its host has to be allowed', async () => {
+test('a request for a complete address gets the page, if its host is allowed', async () => {
   const send = async (target: string) => {
     const sent = openRequest(origin, { path: target, agent: false }).end();
     const [{ statusCode, headers }] = (await once(sent, 'response')) as [IncomingMessage];
