@@ -39,7 +39,7 @@ def finish(exit_code, text):
 
 
 def send(url, api_key, payload):
-    """Sends one request. Returns the body of a 2xx response, raises Transient, or exits if another try would not help."""
+    """Sends one request. Returns the body of a 2xx response, raises Transient, or exits if a retry would not help."""
     headers = {"x-api-key": api_key, "Content-Type": "application/json", "Accept-Encoding": "identity"}
     options = {"timeout": REQUEST_SECONDS, "allow_redirects": False, "stream": True}
     try:
@@ -69,7 +69,7 @@ def get_wait(state):
 
 
 def check(body, payload, allows_other_currency):
-    """Prints the response. Exits with an error unless it has lists in the currency of the request, or in another that is allowed."""
+    """Prints the response. Exits with an error if there are no lists, or if their currency is not allowed."""
     try:
         response = json.loads(body)
         stored = response["price_list"] and response["price_list"]["currency"]
@@ -77,7 +77,7 @@ def check(body, payload, allows_other_currency):
     except (ValueError, TypeError, KeyError, RecursionError):
         finish(3, "The response is not from the service. Correct the address, and send the same file again")
     except OSError as error:
-        finish(3, f"The response cannot be written, and the service may have created the lists: send the same file again. {error}")
+        finish(3, f"The response cannot be written. Lists may exist: send the same file again. {error}")
     if stored is None:
         finish(1, "Correct it first: no market has the market_id, so no list was created. Use a new boq_list_id")
     sent = json.loads(payload)["info"]["currency_iso"].upper()

@@ -5,8 +5,8 @@ import { listAll, type Problem } from './requirement';
 const POOL = 'locations/global/workloadIdentityPools/github';
 
 /**
- * The only accepted form of a provider's condition. It compares both ids, which GitHub never reuses, and
- * the environments. Names can change hands, and the text of `sub` changed its form in 2026.
+ * The only accepted form of a provider's condition. It compares the environments, and the ids of owner and repository, which
+ * GitHub never reuses. Names can change hands, and the text of `sub` changed its form in 2026.
  */
 const CONDITION =
   /^assertion\.repository_owner_id == '\d+' && assertion\.repository_id == '\d+' && assertion\.environment in \['[\w-]+'(, '[\w-]+')*\]$/;

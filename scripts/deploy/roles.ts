@@ -49,7 +49,7 @@ const BUILDER_ROLE = 'roles/cloudbuild.builds.builder';
 const grantInProject = (projectId: string, member: string, role: string): string =>
   `gcloud projects add-iam-policy-binding ${projectId} --condition=None --member=${member} --role=${role}`;
 
-/** Finds the account that builds the functions. @returns undefined for Cloud Build's own account, which has the role already */
+/** Returns the address of the account that builds the functions; undefined for Cloud Build's own, which has the role; '' if unknown. */
 async function readBuilder(projectId: string, ask: AskGoogle): Promise<string | undefined> {
   const path = `v1/projects/${projectId}/locations/${REGION}/defaultServiceAccount`;
   const found = await ask<{ serviceAccountEmail?: string }>('cloudbuild', path);

@@ -70,7 +70,7 @@ async function locateChromium(): Promise<Chromium> {
   };
 }
 
-/** Unpacks into a temporary folder and renames it, so that no other test finds half a browser. */
+/** Unpacks into a temporary folder and renames it, so that no other test finds an incomplete browser. */
 async function unpack(): Promise<void> {
   await mkdir(resolve(UNPACKED, '..'), { recursive: true });
   const place = await mkdtemp(`${UNPACKED}-`);
