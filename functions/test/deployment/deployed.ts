@@ -15,7 +15,7 @@ import { REGION } from '../../src/lib/region';
 /** The output of `npm run build`, which a deployment uploads. */
 export const BUILT_PACKAGE = 'functions/dist';
 
-/** The copy that test/support/deploy-package.mjs makes, because other programs can build the package again during the tests. */
+/** A copy by test/support/deploy-package.mjs if there is one, because other programs can build the package again during the tests. */
 export const DEPLOY_PACKAGE = process.env['DEPLOY_PACKAGE'] ?? BUILT_PACKAGE;
 
 export const PROJECT = 'demo-price-lists';

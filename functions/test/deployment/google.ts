@@ -20,8 +20,8 @@ export interface FakeGoogleCloud {
 }
 
 /**
- * Imitates Google's metadata server at a loopback port. The same port is a proxy for gRPC channels, which
- * connects each of them to an embedded Firestore as if that had Firestore's TLS certificate.
+ * Imitates Google's metadata server at a loopback port. The same port is the proxy of every gRPC channel, and
+ * connects the channels to an embedded Firestore, behind TLS with {@link CERTIFICATE}.
  */
 export async function startFakeGoogleCloud(firestorePort: number): Promise<FakeGoogleCloud> {
   const pem = readFileSync(CERTIFICATE);

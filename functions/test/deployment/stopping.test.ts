@@ -88,7 +88,7 @@ testInWorld(
 );
 
 testInWorld(
-  'a creation that is not over after 5 s fails: a response, failed lists, and a key that can be resumed',
+  'a creation that is not over after 5 s fails with a response, failed lists and a key that can be resumed',
   async (world) => {
     const deployed = await start(world, 'addPriceLists');
     await writeMarket(world.db);

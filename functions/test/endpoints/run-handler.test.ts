@@ -1,5 +1,4 @@
 import domain, { type Domain } from 'node:domain';
-import { runProgramSync } from '../../../test/support/programs';
 import * as functions from '../../src';
 import { logEvent } from '../../src/lib/logging/event';
 import { operationNames, operations } from '../support/operations';
@@ -34,14 +33,4 @@ test.each(operationNames)('the handler of %s runs outside the domain', async (na
 test('a sweep runs outside the domain', async () => {
   await domain.create().run(() => functions.sweepPriceLists.run({ scheduleTime: new Date().toISOString() }));
   expect(ended.map(([event, active]) => [event, active ?? null])).toEqual([['sweep_ended', null]]);
-});
-
-test('an error that nothing awaits ends the process, because no domain catches it', () => {
-  const script = `
-    const { runHandler } = require('./functions/src/lib/http/run-handler.ts');
-    const framework = require('node:domain').create().on('error', () => undefined);
-    framework.run(() => runHandler(async () => void setImmediate(() => { throw new Error('lost'); })));
-  `;
-  const { status, stderr } = runProgramSync(process.execPath, ['--require', 'tsx/cjs', '--eval', script]);
-  expect([status, stderr]).toEqual([1, expect.stringContaining('Error: lost')]);
 });
