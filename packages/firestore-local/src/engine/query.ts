@@ -144,7 +144,7 @@ export function runQuery(
   const snapshots = collections.map((collection) => store.snapshot(collection, readTime));
   const found = findBatches(query, byName && first.descending ? snapshots.map((docs) => docs.toReversed()) : snapshots);
   const inOrder = (byName && collections.length === 1) || (!ordered && limit === Infinity);
-  return slice(inOrder ? found : [sortDocs([...found].flat(), query.orders)], limit);
+  return slice(inOrder ? found : [sortBatches(query, found)], limit);
 }
 
 const BATCH_SIZE = 256;
@@ -156,6 +156,20 @@ function* findBatches(
   for (const docs of snapshots) {
     for (let at = 0; at < docs.length; at += BATCH_SIZE) yield docs.slice(at, at + BATCH_SIZE).filter(matches);
   }
+}
+
+/** How many documents beyond twice the limit a sorted query collects before it sorts them and drops those beyond the limit. */
+const SORT_BUFFER = 2000;
+
+function sortBatches({ orders, source }: PreparedQuery, batches: Iterable<readonly StoredDoc[]>): readonly StoredDoc[] {
+  const { limit = Infinity } = source;
+  let kept: StoredDoc[] = [];
+  for (const docs of batches) {
+    for (const doc of docs) kept.push(doc);
+    // With a limit, several small sorts cost less than one sort of all documents.
+    if (kept.length > 2 * limit + SORT_BUFFER) kept = sortDocs(kept, orders).slice(0, limit);
+  }
+  return sortDocs(kept, orders);
 }
 
 function* slice(batches: Iterable<readonly StoredDoc[]>, limit: number): Generator<readonly StoredDoc[]> {

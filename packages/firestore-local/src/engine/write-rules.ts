@@ -26,8 +26,15 @@ export function assertWrite(write: Write): void {
   assertMap(write.fields, 1);
 }
 
+/**
+ * A document of at most this many encoded bytes is not measured. Its fields count at most eight times their bytes, and its name
+ * about 300,000. An array element takes at least four bytes, so only an array in more than 16 indexes could exceed the limit.
+ */
+const SMALL_DOCUMENT_BYTES = MAX_INDEX_ENTRIES / 4;
+
 /** @throws RpcError INVALID_ARGUMENT for a document that is too large, or has too many index entries */
-export function assertDocumentLimits(path: DocumentPath, fields: MapValue, indexes: Indexes): void {
+export function assertDocumentLimits(path: DocumentPath, fields: MapValue, bytes: Buffer, indexes: Indexes): void {
+  if (bytes.length <= SMALL_DOCUMENT_BYTES) return;
   const size = getNameSize(path.name) + getFieldsSize(fields) + 32;
   if (size > MAX_DOCUMENT_BYTES) {
     const format = (value: number): string => value.toLocaleString('en-US');

@@ -26,7 +26,7 @@ export function applyWrite(
   const bytes = encodeFields(fields);
   // A write that changes nothing keeps the update time.
   if (current && bytes.equals(current.fields)) return current;
-  assertDocumentLimits(path, fields, indexes);
+  assertDocumentLimits(path, fields, bytes, indexes);
   const { collection = path.collection, createTime = time } = current ?? {};
   return { collection, id: path.id, fields: bytes, createTime, updateTime: time, row: 0 };
 }
