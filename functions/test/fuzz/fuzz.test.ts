@@ -8,7 +8,7 @@ import { fuzz } from './fuzz';
 import { FUZZ_KEY, FUZZED_OPERATIONS } from './requests';
 
 /**
- * Sends hostile requests to functions, each of which has its own process. `FUZZ_REQUESTS` sets
+ * Sends hostile requests to functions. Each function has its own process. `FUZZ_REQUESTS` sets
  * how many, `SEED` the first seed. With the seed of a violation, one request repeats it.
  */
 

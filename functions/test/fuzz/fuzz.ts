@@ -9,10 +9,9 @@ export const MAX_CONNECTION_MS = 60_000;
 
 const CONNECTIONS = 16;
 
-/** How long to wait for a response before half-closing the connection: a partial request gets none. */
+/** How long to wait for a response before half-closing the connection, because a partial request gets none. */
 const RESPONSE_TIMEOUT_MS = 1_000;
 
-/** The result of a run of hostile requests. */
 export interface FuzzReport {
   /** Number of responses by kind; `none` for a connection without a response, `destroyed` for one that the client destroyed. */
   responses: Map<string, number>;

@@ -24,7 +24,6 @@ export function replaceSizes(sizes: { entries?: number; chunkBytes?: number; cla
 /** Makes creations in this process write batches of {@link TEST_BATCH} entries. */
 export const useTestBatches = (): void => replaceSizes({ entries: TEST_BATCH });
 
-/** One more product than a batch holds. */
 const PRODUCTS = TEST_BATCH + 1;
 
 /** Creates a body with two batches for each list. Its key and products differ from those of every other label. */
@@ -38,7 +37,6 @@ export function createLabelledBody(
   return { info: rest, products: Object.fromEntries(labelled) as PriceListBody['products'] };
 }
 
-/** Returns the names of the documents that a call reads or writes. */
 function documentsOf({ request }: Call): readonly string[] {
   if ('documents' in request) return request.documents;
   return 'writes' in request ? request.writes.map(({ name }) => name) : [];

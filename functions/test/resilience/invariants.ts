@@ -76,7 +76,7 @@ function byCollection(docs: readonly QueryDocumentSnapshot[]): Documents {
   return documents;
 }
 
-/** Returns an attempt as the audit reads it, with all entries compared. */
+/** Returns the records of an attempt for the checks of the audit, with all entries compared. */
 async function toAttemptDocuments(documents: Documents, attempt: Attempt): Promise<AttemptDocuments> {
   const { document_id, lists } = attempt;
   const request = documents.get('price_list_requests')?.get(document_id);

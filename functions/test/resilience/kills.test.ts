@@ -14,9 +14,9 @@ import { checkInvariants } from './invariants';
 import { monitorKeys } from './monitor';
 
 /**
- * SIGKILL ends a process of the deployed package in the middle of five creations. Each is held at
- * another moment. The next process responds as the state of each key demands, and the sweep
- * completes the rest. The schedules of ../simulation let simulated processes die at every call.
+ * SIGKILL ends a process of the deployed package in the middle of five creations, each at a
+ * different moment. The next process responds as the state of each key demands, and the sweep
+ * completes the attempts that remain. The schedules of ../simulation let simulated processes die at every call.
  */
 
 const API_KEY = 'test-key-1';

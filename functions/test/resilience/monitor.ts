@@ -6,17 +6,16 @@ import { checkKeyRecord, checkListStatus, getAttemptsOfKey } from '../../audit/i
 import { canResumeAutomatically } from '../../src/price-lists/sweep-schedule';
 
 /**
- * Checks how each commit to an embedded Firestore changes key records and lists. It observes the
- * commits of all processes. The simulation and kills.test.ts use it.
+ * Checks how each commit to an embedded Firestore, of whatever process, changes key records and lists.
  */
 
-/** The state of a key record between two commits. */
+/** The record of a key between two commits. Undefined before the first claim. */
 export type KeyState = KeyRecord | undefined;
 
 /** A key record after a commit. */
 export interface KeyMoment {
   state: KeyState;
-  /** The process that committed, or undefined if it is not known. */
+  /** The name of the process that committed, or undefined if it is not known. */
   by: string | undefined;
   /** When the sweep must check the record, or undefined for never. */
   sweepDueAt: unknown;
@@ -37,7 +36,6 @@ const COST_LISTS = 'expected_forward_costs';
 const PRICE_LISTS = 'price_lists';
 
 export class KeyMonitor {
-  /** Ends the observation. */
   readonly stop: () => void;
   /** All states of each key, the oldest first. */
   readonly #moments = new Map<string, KeyMoment[]>();

@@ -60,7 +60,7 @@ async function importDocuments(documents: Backup): Promise<void> {
 const order = () => database.client.doc('orders/order-1');
 const readOrder = async () => (await order().get()).get('status') as unknown;
 
-/** Takes a backup with keys in every state. Then an hour of requests passes, and documents are lost. @returns also the later attempts, by key */
+/** Takes a backup with keys in every state. Then an hour of requests passes, and documents are lost. @returns the backup, and the ids of the later attempts by key */
 async function goOnAfterBackup(): Promise<{ backup: Backup; later: Map<string, string> }> {
   const { client, clock } = database;
   await order().set({ status: 'before' });
@@ -94,13 +94,13 @@ async function goOnAfterBackup(): Promise<{ backup: Backup; later: Map<string, s
   return { backup, later };
 }
 
-/** What `list` shows of the backup: the keys that were completed or used again after it. */
+/** The unresolved keys of the backup, which `list` shows after a restore. */
 const IN_PROGRESS = { crashed: 'processing', reused: 'processing', 'in progress': 'processing' };
 const RETURNED = { ...IN_PROGRESS, failed: 'requires_review', unavailable: 'requires_review' };
 /** What the audit reports of keys that have waited for the sweep since the backup. */
 const OVERDUE = ['lease crashed', 'lease in progress', 'lease reused', 'sweep_due_at unavailable'];
 const RESUMED = { unavailable: 'resumed', crashed: 'resumed', 'in progress': 'resumed' };
-/** The request record and both lists of the later attempts on `released` and `reused`. */
+/** The violations for the request record and both lists of the later attempts on `released` and `reused`. */
 const LATER = Array.from({ length: 6 }, () => 'reference null');
 
 async function expectReplayed(...keys: string[]): Promise<void> {

@@ -13,13 +13,12 @@ import { virtualTime, type BrokenParts } from './world';
  */
 
 export interface Break extends BrokenParts {
-  /** The seed of a schedule that shows the break, if the first one does not. */
+  /** The first seed, by default 1. A later one saves time if the schedules before it show no violation. */
   seed?: number;
   /** Matches the violation that the simulation reports. */
   caught: RegExp;
 }
 
-/** One write that the service adds to a commit. */
 interface Write {
   kind: keyof CommitWrites;
   reference: DocumentReference;
@@ -48,7 +47,6 @@ const withWrites =
 
 const isIn = ({ reference }: Write, collection: string): boolean => reference.parent.id === collection;
 
-/** Replaces the function that writes batches of entries. */
 const withBatches =
   (write: (db: Database, ...batch: Parameters<Database['commitPriceEntries']>) => Promise<void>) =>
   (db: Database): Database => ({ ...db, commitPriceEntries: (batch) => write(db, batch) });
@@ -60,7 +58,6 @@ function expireSnapshot(snapshot: DocumentSnapshot): DocumentSnapshot {
   return Object.create(snapshot, { data: { value: () => data } }) as DocumentSnapshot;
 }
 
-/** Returns an empty stream. */
 async function* nothing(): AsyncGenerator<never> {
   yield* await Promise.resolve([]);
 }

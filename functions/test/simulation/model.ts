@@ -8,7 +8,7 @@ import { computeFingerprint } from '../../src/price-lists/payload';
 import type { KeyMoment, KeyMonitor, KeyState } from '../resilience/monitor';
 import { isOwner, ProcessCrashed, type Process } from './world';
 
-/** The model decides which response a client may get, given every state of the key record while the client waited. */
+/** Checks each response against every state that its key record had while the client waited. */
 
 export type ClientResult =
   | ({ kind: 'stored' } & CreationResult)
@@ -45,7 +45,7 @@ export const isUndisturbed = ({ faultCount, conflicts, permanent, lostMs, stoppe
   faultCount + conflicts <= MAX_TOLERATED_FAULTS && !permanent && !stopped && lostMs < 15 * SECOND;
 
 export class ResponseModel {
-  /** The stored response of each attempt. */
+  /** The stored response of each attempt, by its `document_id`. */
   readonly #responses = new Map<string, string>();
   readonly #created = new Set<string>();
 
@@ -73,8 +73,8 @@ export class ResponseModel {
         return;
       case 'unexpected': {
         assert(!isUndisturbed(process), `retries overcome what they can: ${String(result.error)}`);
-        // A request reads the record before it gives up its claim. This read fails only after the
-        // same number of further faults.
+        // Before a request gives up its claim, it reads the record, with retries of its own. So it
+        // takes twice as many faults until this read fails too.
         const wasRead = process.faultCount <= 2 * MAX_TOLERATED_FAULTS && process.lostMs < 30 * SECOND;
         const claimed = states.some((state) => isOwner(process, state));
         assert(!claimed || !wasRead || process.permanent || process.stopped, 'no request is rejected by its own claim');
@@ -134,16 +134,16 @@ export class ResponseModel {
           (state?.status === 'processing' && state.lease_expires_at <= this.getNow()) ||
           (own !== undefined && state !== undefined && state.fingerprint !== fingerprint);
         assert(states.some(isOpen), 'a client waits for an operator only where one is needed');
-        // An operator may release a completion without lists while its request retries a lost reply.
+        // An operator can release a completion without lists while its request repeats a claim whose reply was lost.
         const isReleased = states.some((state) => isOwnAttempt(state) && state?.status === 'released');
         assert(own === undefined || isReleased || !isUndisturbed(process), 'an undisturbed attempt keeps its lease');
         break;
       }
       default:
         assert.equal(error.code, 'creation_failed');
-        // The promise is not checked after a permanent fault, which is stored as a failure that no sweep resumes.
         if (error.cause instanceof PayloadNotStoredError)
           assert.equal(error.headers['Retry-After'], undefined, 'no sweep resumes an attempt without its payload');
+        // After a permanent fault the response promises no resume, but the sweep resumes the key if the failure was not stored.
         else if (states.at(-1)?.status === 'requires_review' && !process.permanent)
           this.#assertSweepPromise(error, states, fingerprint);
         assert(own !== undefined, 'only a claimed attempt fails');

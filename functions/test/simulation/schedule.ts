@@ -39,7 +39,6 @@ import {
  * every commit. Some schedules begin with records that only another program can have stored.
  */
 
-/** Thrown when a schedule violates an invariant. */
 export class InvariantViolation extends Error {
   constructor(
     readonly seed: number,
@@ -91,7 +90,7 @@ class Schedule {
   /** The keys that the sweep must resume or report. */
   readonly #swept: readonly string[];
   readonly #stopObserving: () => void;
-  /** Paths of all documents. */
+  /** Paths of all documents that were ever written. */
   readonly #stored = new Set<string | undefined>();
   /** Whether all faults have ended. */
   #isQuiet = false;
@@ -265,7 +264,7 @@ class Schedule {
       await this.world.run(process, BUDGET_MS, async (context) => {
         const { db } = process;
         const { record } = await retry(() => readKeyRecord(db, key), context, 'outage');
-        // The command throws the same error when no record exists.
+        // No request has claimed the key yet, so there is nothing to resolve.
         if (record === undefined) throw new ResolutionError('key_resolved');
         if (how === 'resume') await resume(record, decision, db, context);
         else await release(record, decision, db, context);
@@ -278,7 +277,6 @@ class Schedule {
     }
   }
 
-  /** Sweeps at random times. */
   async #runSweeps(name: string): Promise<void> {
     const { pick, int, chance } = this.#random;
     const self = this.world.process(name);
@@ -327,8 +325,8 @@ class Schedule {
   }
 
   /**
-   * Fails if a report is wrong, or repeats one after which its sweep met no fault. A sweep that overlaps
-   * with the earlier one may repeat its report.
+   * Fails if the key needs no operator, or if an earlier sweep reported it, met no fault after that,
+   * and ended before this sweep began.
    */
   #checkReport(key: string, process: Process): void {
     const start = this.#history.getReviewStart(key);
@@ -347,8 +345,8 @@ class Schedule {
   }
 
   /**
-   * Ends the schedule. Sweeps run every full minute, and a call may hang in each. They complete what
-   * failed for a transient cause. An operator resolves the rest, so every key returns 200.
+   * Ends the schedule. Sweeps run every full minute, and one call of each can hang. They complete what
+   * failed for a transient cause. An operator resolves the other keys. Then every key returns 200.
    */
   async #end(): Promise<void> {
     const singleHang = this.#random.pick([0, 0.1, 0.3]);
@@ -435,7 +433,7 @@ class Schedule {
   }
 }
 
-/** Counts what may keep a process from its next commit. */
+/** Returns a number that grows with each fault that can keep a process from its next commit. */
 const countTroubles = ({ state, faultCount, conflicts, lostMs, stopped, isReserveUsed }: Process): number =>
   faultCount + conflicts + lostMs + [state === 'dead', stopped, isReserveUsed].filter(Boolean).length;
 

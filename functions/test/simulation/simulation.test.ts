@@ -13,14 +13,14 @@ import { virtualTime, type BrokenParts } from './world';
 /**
  * Runs schedules one after another, each against an empty embedded Firestore. By default they are
  * always the same, so a failure comes from the change under test. `SIMULATION_SCHEDULES` sets how
- * many run, and with it `SIMULATION_SEED` the first seed. A failure prints its trace and the command that repeats it.
+ * many run, and `SIMULATION_SEED` the first seed. A failure prints its trace and the command that repeats it.
  */
 
 const getSeeds = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
 
 const seeds = getSeeds(Number(process.env['SIMULATION_SEED'] ?? 1), Number(process.env['SIMULATION_SCHEDULES'] ?? 28));
 
-/** How many schedules may run until one of them shows a break. The first one does, unless a change moved its calls. */
+/** How many schedules can run until one shows a break. The first one does, unless a change of the service moved its calls. */
 const SCHEDULES_PER_BREAK = 100;
 
 const PROJECT = 'simulation';

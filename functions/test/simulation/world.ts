@@ -43,7 +43,7 @@ const PERMISSION_DENIED = 7;
 
 /** A process that serves one request, or runs one command. */
 export class Process {
-  /** Number of its calls that an injected error or a hang failed. */
+  /** Number of its calls that failed because of an injected error or a hang. */
   faultCount = 0;
   /** Number of calls that Firestore rejected, such as commits whose precondition failed. */
   conflicts = 0;
@@ -87,7 +87,7 @@ export class Process {
   }
 }
 
-/** Whether an attempt of a process, which adds a number to its name for each token, owns a key. */
+/** Whether a process owns a key. Its owner tokens are its name, a slash and a number. */
 export const isOwner = ({ name }: Process, key: Pick<KeyRecord, 'owner'> | undefined): boolean =>
   key?.owner.split('/')[0] === name;
 
@@ -101,8 +101,8 @@ interface Waiting {
   process: Process;
   /** The virtual time from which it may continue. */
   at: number;
-  /** Whether the process waits for this. It does not wait for a timeout, which runs beside its work. */
-  stands: boolean;
+  /** Whether the process waits for this. False for a timeout, which runs beside the work of the process. */
+  isBlocking: boolean;
   /** Makes the call, fails the call that hangs, or ends the sleep or timeout. */
   go: (rates: FaultRates) => unknown;
 }
@@ -113,13 +113,11 @@ interface GatedCall {
   /** Description of the call in the trace. */
   what: string;
   timeoutMs: number;
-  /** Makes the call. */
   apply: () => Promise<unknown>;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 }
 
-/** Thrown when a simulated process dies. */
 export class ProcessCrashed extends Error {}
 
 const SECOND = 1_000;
@@ -129,7 +127,7 @@ const MINUTE = 60 * SECOND;
 const STOP_MS = 4 * SECOND;
 const STOP_RESERVE_MS = 2 * SECOND;
 
-/** How long a process may be frozen: some values are short, others exceed every lease. */
+/** For how long a process can be frozen. The longest times exceed every lease. */
 const FREEZES_MS = [SECOND, 10 * SECOND, 50 * SECOND, 2 * MINUTE, 25 * MINUTE];
 
 /** For how long a call gets no reply, however often the process repeats it. */
@@ -247,7 +245,7 @@ export class Simulator {
   /** Lets one process continue at a time, until all have ended or {@link Simulator.stop} is called. */
   async runUntilIdle(rates: FaultRates): Promise<void> {
     while (!this.#stopped) {
-      await this.#standstill();
+      await this.#isBlockingtill();
       const due = this.#waiting.filter(({ at }) => at <= this.now);
       const late = this.#late.filter(({ at }) => at <= this.now);
       if (due.length + late.length === 0) {
@@ -268,7 +266,7 @@ export class Simulator {
       }
     }
     // Wait until the last process reaches its next gate, so that it makes no call after the schedule.
-    await this.#standstill();
+    await this.#isBlockingtill();
   }
 
   note(process: Process, text: string): void {
@@ -276,19 +274,19 @@ export class Simulator {
   }
 
   /** Waits until every running process is at a gate or asleep. */
-  async #standstill(): Promise<void> {
+  async #isBlockingtill(): Promise<void> {
     do {
       for (let turns = 0; turns < 2; turns += 1) await turn();
     } while (
       [...this.#running].some(
-        (process) => !this.#waiting.some((waiting) => waiting.stands && waiting.process === process),
+        (process) => !this.#waiting.some((waiting) => waiting.isBlocking && waiting.process === process),
       )
     );
   }
 
   /** @returns a function that cancels the timer */
   #startTimer(process: Process, ms: number, end: () => void): () => void {
-    const timer = { process, at: this.now + Math.ceil(ms), stands: false, go: end };
+    const timer = { process, at: this.now + Math.ceil(ms), isBlocking: false, go: end };
     this.#waiting.push(timer);
     return () => {
       this.#waiting = this.#waiting.filter((waiting) => waiting !== timer);
@@ -303,7 +301,7 @@ export class Simulator {
         signal.removeEventListener('abort', abort);
         resolve();
       };
-      this.#waiting.push({ process, at: this.now + Math.ceil(ms), stands: true, go });
+      this.#waiting.push({ process, at: this.now + Math.ceil(ms), isBlocking: true, go });
       signal.addEventListener('abort', abort, { once: true });
     });
   }
@@ -360,7 +358,7 @@ export class Simulator {
     return new Promise<T>((resolve, reject) => {
       const call = { process, what, timeoutMs, apply, resolve: resolve as GatedCall['resolve'], reject };
       const go = (rates: FaultRates) => this.#letOn(call, rates);
-      this.#waiting.push({ process, at: this.now, stands: true, go });
+      this.#waiting.push({ process, at: this.now, isBlocking: true, go });
     });
   }
 
@@ -390,13 +388,13 @@ export class Simulator {
     else await this.#carryOut(call, random.chance(rates.after));
   }
 
-  /** Stops the process and its timers for `ms` of virtual time. The call then has another chance of a fault. */
+  /** Pauses the process and its timers for `ms` of virtual time. The call then has another chance of a fault. */
   #freeze(call: GatedCall, ms: number): void {
     const { process, what } = call;
     this.note(process, `${what}: frozen for ${ms / SECOND} s`);
     process.lostMs += ms;
     const until = this.now + ms;
-    this.#waiting.push({ process, at: until, stands: true, go: (rates) => this.#letOn(call, rates) });
+    this.#waiting.push({ process, at: until, isBlocking: true, go: (rates) => this.#letOn(call, rates) });
     for (const waiting of this.#waiting) if (waiting.process === process) waiting.at = Math.max(waiting.at, until);
   }
 
@@ -408,7 +406,7 @@ export class Simulator {
     if (effect === 'late') this.#late.push({ process, at: this.now + this.random.pick(DELAYS_MS), apply });
     process.lostMs += timeoutMs;
     const go = () => this.#fail(call, DEADLINE_EXCEEDED, `no reply in ${timeoutMs / SECOND} s, effect ${effect},`);
-    this.#waiting.push({ process, at: this.now + timeoutMs, stands: true, go });
+    this.#waiting.push({ process, at: this.now + timeoutMs, isBlocking: true, go });
   }
 
   #fail({ process, what, reject }: GatedCall, code: number, note: string): void {

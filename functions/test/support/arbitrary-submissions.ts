@@ -12,7 +12,6 @@ function isPlainId(id: string): boolean {
   return id === id.trim() && !id.includes('/') && id !== '.' && id !== '..' && !/^__.*__$/s.test(id);
 }
 
-/** Generates valid values of each field. */
 const fields: { [Field in keyof PriceListInfo]-?: fc.Arbitrary<Required<PriceListInfo>[Field]> } = {
   market_id: text,
   boq_list_id: text,

@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../../src/lib/clock';
 
 /**
- * The time of a test, for Firestore and for the process: it passes only when the test advances it or
+ * The time of a test, for Firestore and for the process. It passes only when the test advances it or
  * code sleeps. A sleep ends at once.
  */
 export class ManualClock implements Clock {

@@ -8,7 +8,6 @@ type Match = (call: Commit) => boolean;
 
 export const getCommits = (calls: readonly Call[]) => calls.filter(({ rpc }) => rpc === 'Commit') as Commit[];
 
-/** Returns the paths of the documents that a commit writes. */
 export const getNames = ({ request }: Commit) => request.writes.map(({ name }) => name);
 
 const hasName = (call: Commit, pattern: RegExp) => getNames(call).some((name) => pattern.test(name));

@@ -22,7 +22,7 @@ interface Creation {
   result: CreationResult | ApiError;
 }
 
-/** Returns the code of a rejected creation and its `Retry-After`. */
+/** Returns the code of a rejected creation and its `Retry-After`. Returns the result of any other creation. */
 export const getRejection = ({ result }: Creation) =>
   result instanceof ApiError ? [result.code, result.headers['Retry-After']] : result;
 
@@ -41,7 +41,6 @@ export function useCreations() {
   });
   afterEach(() => jest.restoreAllMocks());
 
-  /** Runs a creation to its end. */
   async function create(body: PriceListBody = BODY, changed: Partial<WorkContext> = {}) {
     const logged: unknown[][] = [];
     const writeTo =

@@ -12,7 +12,7 @@ import { queryAllDocuments } from './sdk-internals';
 /** The `host:port` of another Firestore for the tests, such as Google's emulator (docs/testing.md). */
 export const { TEST_FIRESTORE } = process.env;
 
-/** Creates a recorder that adds each call to a Firestore when the call ends. */
+/** Creates a recorder of the calls to a Firestore. It adds a call when the call ends. */
 export function createCallRecorder({ observe }: Pick<FirestoreFront, 'observe'>) {
   const stops = new Set<() => void>();
   return {

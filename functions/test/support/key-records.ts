@@ -1,6 +1,5 @@
 import { requireKeyRecord, type ClaimedLists, type KeyRecord } from '../../src/lib/schemas/key-record';
 
-/** Both lists of an attempt. */
 export const TEST_LISTS: ClaimedLists = {
   expected_forward_cost_id: 'cost-list',
   price_list_id: 'price-list',

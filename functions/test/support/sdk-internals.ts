@@ -20,7 +20,6 @@ const { QueryOptions } = requireHere(join(SDK, 'reference/query-options')) as {
 export const isNextPage = (query: Query): boolean =>
   (query as unknown as { _queryOptions: { startAt?: { before: boolean } } })._queryOptions.startAt?.before === false;
 
-/** Returns the query of all documents of a database. */
 export function queryAllDocuments(db: Firestore): Query {
   const PrivateQuery = PublicQuery as unknown as new (db: Firestore, options: object) => Query;
   return new PrivateQuery(db, QueryOptions.forKindlessAllDescendants(ResourcePath.EMPTY, ''));

@@ -1,6 +1,6 @@
 import type { Firestore } from 'firebase-admin/firestore';
 
-/** Ids that are error-prone in JSON, paths or objects. Firestore rejects ids such as `__…__`, so none is here. */
+/** Ids that are error-prone in JSON, paths or objects. Ids such as `__…__` are missing, because Firestore rejects them. */
 export const edgeCaseIds = [
   'constructor',
   'toString',

@@ -8,8 +8,6 @@ import { TEST_START } from '../../support/database';
 import { AFTER_NEXT_SWEEP } from '../../support/price-lists';
 import { createPriceListBody } from '../../support/submissions';
 
-/** How an attempt that cannot continue ends. */
-
 const { database, create, startAttempt, readKey, check } = useCreations();
 
 describe('a creation that cannot continue', () => {

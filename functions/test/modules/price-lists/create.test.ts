@@ -18,16 +18,12 @@ import {
 } from '../../support/commits';
 import { BODY, getRejection, getResponse, useCreations } from '../../support/creations';
 import { TEST_START } from '../../support/database';
+import { CRASHED } from '../../support/failed-attempts';
 import { createKeyRecord } from '../../support/key-records';
 import { readAllRecords, readStoredPayload, TEST_REQUEST } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
-/** A creation over a database, without HTTP: what it stores, logs and throws. */
-
 const { database, create, getKey, readKey, check } = useCreations();
-
-/** The fields of a key whose process was killed, after its lease expired. */
-const CRASHED = { status: 'processing', owner: 'crashed', response: null, lease_expires_at: TEST_START } as const;
 
 describe('a creation', () => {
   test('stores the key, the request with its payload, both lists and their entries, and the response', async () => {
@@ -118,7 +114,7 @@ describe('a creation', () => {
 
   test('that finds an expired lease without resumes left makes the key due, so that the sweep reports it', async () => {
     await create();
-    await getKey().update({ ...CRASHED, automatic_resumes: MAX_AUTOMATIC_RESUMES });
+    await getKey().update({ ...CRASHED, response: null, automatic_resumes: MAX_AUTOMATIC_RESUMES });
     database.clock.advance(1_000);
     const { result, logged } = await create();
     expect(result).toMatchObject({ code: 'review_required', headers: {}, needsOperator: true });

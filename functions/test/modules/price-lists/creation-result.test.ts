@@ -4,11 +4,8 @@ import { toCreationResult } from '../../../src/price-lists/creation-result';
 import { toResolutionError } from '../../../src/price-lists/resume';
 import { createKeyRecord, TEST_LISTS } from '../../support/key-records';
 
-/** The result or error that clients and operators get for each outcome. */
-
 const cause = new StoppedError('why the attempt was not completed');
 
-/** Returns the error that a client gets for an outcome. */
 function getError(outcome: AttemptOutcome): ApiError {
   try {
     toCreationResult(outcome, cause);

@@ -9,8 +9,6 @@ import { useCreations } from '../../support/creations';
 import { createKeyRecord, TEST_LISTS } from '../../support/key-records';
 import { writeRecords } from '../../support/stored';
 
-/** Which entries of an attempt are still to be written. */
-
 const { database, getKey, readKey } = useCreations();
 
 describe('the search for entries that are not stored', () => {

@@ -96,7 +96,7 @@ describe('a key record', () => {
 
   test.each<[string, Partial<KeyRecord>, string, Violation[]]>([
     ['that is completed', {}, id, []],
-    ['that is not', { status: 'processing', response: null }, id, []],
+    ['that is in progress', { status: 'processing', response: null }, id, []],
     [
       'under the id of another key',
       {},
@@ -110,7 +110,7 @@ describe('a key record', () => {
       [violation('response', KEY_PATH, 'is completed without a response')],
     ],
     [
-      'with a response too early',
+      'that requires review with a response',
       { status: 'requires_review', failure: 'x', failure_cause: 'error' },
       id,
       [violation('response', KEY_PATH, 'is requires_review with a response')],

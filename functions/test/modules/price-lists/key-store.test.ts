@@ -8,7 +8,7 @@ import { createPriceListBody, parseSubmission } from '../../support/submissions'
 
 const record = createKeyRecord({ lease_expires_at: 60_000 });
 
-/** Applies an event to a key. Its read begins at 5,000 ms on the clock of the process, takes 700 ms, and returns `readAt`. */
+/** Applies an event to a key. Its read begins at 5,000 ms on the clock of the process, takes 700 ms, and has the read time `readAt`. */
 async function applyTo(readAt: number, owner: string) {
   let elapsed = 5_000;
   const context = createWorkContext(new AbortController().signal);

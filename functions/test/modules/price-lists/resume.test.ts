@@ -9,8 +9,6 @@ import { CRASHED, PRODUCTS, useFailedAttempts } from '../../support/failed-attem
 import { readListEntries, TEST_REQUEST } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
-/** Resume and release over a database, without HTTP and without the command. */
-
 const { database, create, getKey, readKey, fail, check, deletePayload, getPriceList, runResume } = useFailedAttempts();
 
 async function runRelease(record: KeyRecord): Promise<unknown> {

@@ -7,8 +7,6 @@ import { AFTER_NEXT_SWEEP } from '../../support/price-lists';
 import { createPriceListBody } from '../../support/submissions';
 import { waitFor } from '../../support/wait-for';
 
-/** The lease of an attempt: when it is renewed, and what an attempt that lost it does. */
-
 const { database, create, startAttempt, getKey, readKey, check } = useCreations();
 
 describe('the lease of a creation', () => {

@@ -8,8 +8,6 @@ import {
 } from '../../../src/price-lists/sweep-schedule';
 import { completed, createKeyRecord, failed, processing, released } from '../../support/key-records';
 
-/** When the sweep is due for a key, and how long clients wait. */
-
 test.each([
   [1, 10_000],
   [1_999, 10_000],

@@ -14,11 +14,8 @@ import { updateKey, writeMarket } from '../../support/price-lists';
 import { writeRecords } from '../../support/stored';
 import { waitFor } from '../../support/wait-for';
 
-/** The sweep over a database, without HTTP and without the command. */
-
 const { database, create, getKey, readKey, fail, deletePayload, getPriceList, runResume } = useFailedAttempts();
 
-/** Fails the queries for payloads. */
 const failPayloadReads = (code: 'UNAVAILABLE' | 'PERMISSION_DENIED', times = 1_000) =>
   database.firestore.faults.inject({
     rpc: 'RunQuery',
@@ -78,7 +75,7 @@ function createHoldingClock(): Clock {
 }
 
 describe('a sweep', () => {
-  test('resumes what crashed or was stopped, and leaves the rest to an operator with the reason', async () => {
+  test('resumes what crashed or was stopped, and leaves other attempts to an operator with the reason', async () => {
     await fail('crashed', CRASHED);
     await fail('exhausted', { ...CRASHED, automatic_resumes: 3 });
     const incomplete = await fail('incomplete', STOPPED);
