@@ -1,23 +1,11 @@
-import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import { TEST_BATCH, useTestBatches } from '../resilience/calls';
-import { writeMarket, type AddPriceListsBody } from '../support/price-lists';
-import { useTestService } from '../support/service';
-import { createPriceListBody } from '../support/submissions';
+import type { AddPriceListsBody } from '../support/price-lists';
+import { usePriceListService } from '../support/price-list-service';
 import { parseLines, runCommand } from './command';
 
 /** The audit as a command. functions/test/modules/price-lists tests what it finds (audit, invariants). */
 
-const service = useTestService({ addPriceLists });
-beforeAll(useTestBatches);
-beforeEach(async () => {
-  service.reset();
-  await writeMarket(service.db);
-});
-
-const PRODUCTS = TEST_BATCH + 1;
-
-const createBody = (key: string) => createPriceListBody(PRODUCTS, { boq_list_id: key });
+const { service, createBody } = usePriceListService();
 
 async function submit(key: string, json: object = createBody(key)): Promise<AddPriceListsBody> {
   const response = await service.call('addPriceLists', { json });

@@ -3,13 +3,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runProgramSync } from '../../../test/support/programs';
-import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
-import { TEST_BATCH, useTestBatches } from '../resilience/calls';
+import { TEST_BATCH } from '../resilience/calls';
 import { TEST_PROJECT } from '../support/firestore';
-import { readListEntries, submitAndFail, writeMarket, type AddPriceListsBody } from '../support/price-lists';
-import { useTestService } from '../support/service';
+import { readListEntries, submitAndFail, type AddPriceListsBody } from '../support/price-lists';
+import { usePriceListService } from '../support/price-list-service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
 import { parseLines, runCommand as run, runCommandAtTerminal, type CommandOutput } from './command';
@@ -25,24 +24,18 @@ const containing = (text: string) => expect.stringContaining(text) as string;
 const anyString = expect.any(String) as string;
 const anyNumber = expect.any(Number) as number;
 
-const service = useTestService({ addPriceLists });
+const { service, getKey, failAttempt } = usePriceListService();
 const folder = mkdtempSync(join(tmpdir(), 'payloads-'));
-beforeAll(useTestBatches);
-beforeEach(async () => {
-  service.reset();
-  await writeMarket(service.db);
-});
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const submit = (json: object = BODY) => service.call('addPriceLists', { json });
 
 const failAfter = (commits: number) => submitAndFail(service, BODY, { commits });
 
-const getKey = (key = KEY) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
-const readRecord = async () => (await getKey().get()).data() ?? {};
+const readRecord = async () => (await getKey(KEY).get()).data() ?? {};
 
 /** Puts the key's attempt in progress, with an expired lease. */
-const expireLease = () => getKey().update({ status: 'processing', lease_expires_at: 1 });
+const expireLease = () => getKey(KEY).update({ status: 'processing', lease_expires_at: 1 });
 
 async function expectReady(): Promise<AddPriceListsBody> {
   const replayed = await submit();
@@ -100,7 +93,7 @@ test('an attempt is listed and resumed once its lease expired, and rejected befo
   await failAfter(1);
   await expireLease();
   expect((await run('list')).out).toMatch(/^1 key waits for the sweep, oldest first\.\n[^]* lease +expired at /);
-  await getKey().update({ lease_expires_at: Date.now() + 60_000 });
+  await getKey(KEY).update({ lease_expires_at: Date.now() + 60_000 });
   expect((await run('list')).out).toMatch(
     /^No key needs an operator.\n1 attempt is in progress\. Its lease lasts until /,
   );
@@ -170,7 +163,7 @@ test('resume and release name a completed or released key before they ask', asyn
   });
   const nothing = '\nThe key is completed, so there is nothing to release.\n';
   expect(await run('release', KEY, '--reason', 'x')).toMatchObject({ code: 1, err: containing(nothing) });
-  await getKey().update({ status: 'released' });
+  await getKey(KEY).update({ status: 'released' });
   expect(await run('resume', KEY)).toMatchObject({ code: 1, err: containing(': The key was released. ') });
   const before = ' was already released. The client can send the request again.\n';
   expect(await run('release', KEY, '--reason', 'x')).toMatchObject({ code: 0, out: containing(before) });
@@ -178,7 +171,7 @@ test('resume and release name a completed or released key before they ask', asyn
 
 test('resume and release name no lists for a key without a market', async () => {
   await submit(createPriceListBody(1, { boq_list_id: KEY, market_id: 'none' }));
-  await getKey().update({ status: 'requires_review', response: null });
+  await getKey(KEY).update({ status: 'requires_review', response: null });
   for (const args of [
     ['resume', KEY],
     ['release', KEY, '--reason', 'x'],
@@ -253,7 +246,7 @@ describe('an id that another client has chosen as its own boq_list_id', () => {
     await service.call('addPriceLists', { json: BODY, headers: { 'x-request-id': 'same' } });
     const json = createPriceListBody(1, { boq_list_id: 'same' });
     await service.call('addPriceLists', { json, headers: { 'x-request-id': 'same' } });
-    await getKey().delete();
+    await getKey(KEY).delete();
     expect((await run('show', 'same')).code).toBe(0);
   });
 });
@@ -286,7 +279,7 @@ test('the printed command repeats --project', async () => {
 test.each(['-id', "it's $HOME", 'x'.repeat(9_000), '\u202e\n'])(
   'the commands that list and show name work as they are typed for the key %j',
   async (boq_list_id) => {
-    await submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id }));
+    await failAttempt(boq_list_id);
     const showing = await runNext(await run('list'));
     expect(showing.out).toContain('requires_review');
     const resuming = await runNext(showing, '--yes');
@@ -303,9 +296,8 @@ function runNext({ out }: CommandOutput, ...options: string[]): Promise<CommandO
 }
 
 test('list counts keys for an operator and keys for the sweep separately, and suggests to show one for an operator', async () => {
-  for (const boq_list_id of ['due', 'left'])
-    await submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id }));
-  await getKey('due').update({ failure_cause: 'timeout' });
+  await failAttempt('due', { failure_cause: 'timeout' });
+  await failAttempt('left');
   const { out } = await run('list');
   expect(out).toMatch(/^1 key needs an operator, 1 key waits for the sweep, oldest first\.\n/);
   expect(out).toMatch(/Next: npx price-lists show --id-type boq_list_id left\n$/);
@@ -379,9 +371,9 @@ test('show does not suggest a release for a settled key whose payload has expire
 
 test('a record that cannot be printed ends neither list nor show', async () => {
   await failAfter(1);
-  await submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id: 'other' }));
+  await failAttempt('other');
   const { lists } = (await readRecord()) as Partial<KeyRecord>;
-  await getKey().update({ lists: { ...lists, price_list_id: 'a/b' }, document_id: 'a/b' });
+  await getKey(KEY).update({ lists: { ...lists, price_list_id: 'a/b' }, document_id: 'a/b' });
   const listed = await run('list');
   expect(listed).toMatchObject({ code: 0, out: containing('"other"') });
   expect(await run('show', KEY)).toMatchObject({ code: 0, out: containing('no list document') });

@@ -4,36 +4,26 @@ import { join } from 'node:path';
 import type { DocumentData } from 'firebase-admin/firestore';
 import { runProgramSync } from '../../../test/support/programs';
 import * as main from '../../cli/main';
-import { addPriceLists } from '../../src/add-price-lists';
-import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import type { ClaimedLists } from '../../src/lib/schemas/key-record';
-import { TEST_BATCH, useTestBatches } from '../resilience/calls';
-import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
-import { useTestService } from '../support/service';
+import { TEST_BATCH } from '../resilience/calls';
+import { submitAndFail } from '../support/price-lists';
+import { usePriceListService } from '../support/price-list-service';
 import { createPriceListBody } from '../support/submissions';
 import { buildCommand, runCommand, type CommandProgram } from './command';
 
 /** The command in a process of its own, as an operator runs it: its exit codes, signals and closed output. */
 
-const service = useTestService({ addPriceLists });
+const { service, getKey, failAttempt } = usePriceListService();
 const folder = mkdtempSync(join(tmpdir(), 'outputs-'));
 let command: CommandProgram;
 beforeAll(async () => {
-  useTestBatches();
   command = await buildCommand(TEST_BATCH);
-});
-beforeEach(async () => {
-  service.reset();
-  await writeMarket(service.db);
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
   await command.remove();
 });
 
-const failAttempt = (key: string) => submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id: key }));
-
-const getKey = (key: string) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
 const readRecord = async (key: string) => (await getKey(key).get()).data();
 
 /** The fields that decide what happens to a key that requires review. */
@@ -92,10 +82,7 @@ test.each(['SIGTERM', 'SIGHUP'] as const)(
 );
 
 test('if its output is closed, a sweep fails its attempts at once, as with Ctrl-C', async () => {
-  for (const key of ['a', 'b']) {
-    await failAttempt(key);
-    await updateKey(getKey(key), { failure_cause: 'stopped' });
-  }
+  for (const key of ['a', 'b']) await failAttempt(key, { failure_cause: 'stopped' });
   const hung = await delayEntries('b');
   await delayEntries('a', hung.fired);
   const sweep = command.start('sweep');

@@ -2,21 +2,13 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { formatCsv } from '../../cli/csv';
-import { addPriceLists } from '../../src/add-price-lists';
-import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import { TEST_BATCH, useTestBatches } from '../resilience/calls';
-import { submitAndFail, writeMarket, type AddPriceListsBody } from '../support/price-lists';
-import { useTestService } from '../support/service';
+import type { AddPriceListsBody } from '../support/price-lists';
+import { usePriceListService } from '../support/price-list-service';
 import { createPriceListBody } from '../support/submissions';
 import { parseLines, runCommand as run, runCommandAtTerminal } from './command';
 
-const service = useTestService({ addPriceLists });
+const { service, getKey, failAttempt } = usePriceListService();
 const folder = mkdtempSync(join(tmpdir(), 'prices-'));
-beforeAll(useTestBatches);
-beforeEach(async () => {
-  service.reset();
-  await writeMarket(service.db);
-});
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const submit = async (boq_list_id: string, info: object = {}, products = 2) =>
@@ -29,7 +21,7 @@ const getKeys = async (...args: string[]) =>
 test('report has one row for each request, newest first, also for a released attempt', async () => {
   const created = await submit('first');
   await submit('no market', { market_id: 'nowhere', currency_iso: 'usd' });
-  await submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id: 'failed' }));
+  await failAttempt('failed');
   await run('release', 'failed', '--reason', 'x', '--yes');
   await submit('failed', { name: 'again' });
   const { code, out, err } = await run('report', '--json');
@@ -53,10 +45,10 @@ test('report has one row for each request, newest first, also for a released att
 });
 
 test('report knows that an attempt was released, although its key was claimed again after the time range', async () => {
-  await submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id: 'a' }));
+  await failAttempt('a');
   await run('release', 'a', '--reason', 'x', '--yes');
   await submit('a', { name: 'again' });
-  await service.db.doc(`price_list_idempotency/${keyDocumentId('a')}`).update({ claimed_at: 4_000_000_000_000 });
+  await getKey('a').update({ claimed_at: 4_000_000_000_000 });
   expect(parseLines((await run('report', '--json', '--to', '2096-01-01')).out)).toContainEqual(
     expect.objectContaining({ name: 'June', status: 'released', currency_stored: 'EGP' }),
   );
@@ -68,7 +60,7 @@ test('report selects by market, sender, status and time', async () => {
   );
   await submit('a');
   await submit('b', { market_id: 'nowhere' });
-  await submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id: 'c' }));
+  await failAttempt('c');
   expect(await getKeys('--market', 'nowhere')).toEqual(['b']);
   expect(await getKeys('--status', 'requires_review', 'processing')).toEqual(['c']);
   expect(await getKeys('--from', today, '--to', dayAfterNext)).toEqual(['c', 'b', 'a']);
@@ -130,13 +122,9 @@ test('show --prices of a key without lists says so', async () => {
 
 describe('many keys that failed for one cause', () => {
   beforeEach(async () => {
-    for (let i = 0; i < 3; i += 1) {
-      await submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id: `key ${i}` }));
-    }
-    const keys = await service.db.collection('price_list_idempotency').get();
-    const [first, ...others] = keys.docs;
-    await first?.ref.update({ failure_cause: 'error' });
-    for (const key of others) await key.ref.update({ failure_cause: 'unavailable', automatic_resumes: 3 });
+    await failAttempt('key 0', { failure_cause: 'error' });
+    for (const key of ['key 1', 'key 2'])
+      await failAttempt(key, { failure_cause: 'unavailable', automatic_resumes: 3 });
   });
 
   test('list begins with the causes, shows the oldest, and says how to see more', async () => {

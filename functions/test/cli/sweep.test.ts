@@ -1,30 +1,10 @@
-import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import { TEST_BATCH, useTestBatches } from '../resilience/calls';
-import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
-import { useTestService } from '../support/service';
-import { createPriceListBody } from '../support/submissions';
+import { CRASHED, usePriceListService } from '../support/price-list-service';
 import { parseLines, runCommand } from './command';
 
 /** The sweep as a command. functions/test/modules/price-lists/sweep.test.ts tests what it decides about a key. */
 
-const service = useTestService({ addPriceLists });
-beforeAll(useTestBatches);
-beforeEach(async () => {
-  service.reset();
-  await writeMarket(service.db);
-});
-
-const createBody = (key: string) => createPriceListBody(TEST_BATCH + 1, { boq_list_id: key });
-
-const getKey = (key: string) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
-
-const CRASHED = { status: 'processing', failure: null, failure_cause: null, lease_expires_at: 1 };
-
-async function failAttempt(key: string, update: Record<string, unknown> = CRASHED): Promise<void> {
-  await submitAndFail(service, createBody(key));
-  await updateKey(getKey(key), update);
-}
+const { getKey, failAttempt, expectReplayed } = usePriceListService();
 
 interface SweepLine {
   time: number;
@@ -42,13 +22,8 @@ async function sweep(...args: string[]) {
   return Object.fromEntries(results.map(({ boq_list_id, result, reason }) => [boq_list_id, [result, reason]]));
 }
 
-async function expectReplayed(key: string): Promise<void> {
-  const { status, headers } = await service.call('addPriceLists', { json: createBody(key) });
-  expect([status, headers['idempotent-replayed']]).toEqual([200, 'true']);
-}
-
 test('the sweep prints the result for each key, and with --dry-run only what it would do', async () => {
-  await failAttempt('crashed');
+  await failAttempt('crashed', CRASHED);
   await failAttempt('exhausted', { ...CRASHED, automatic_resumes: 3 });
   const left = ['left', expect.stringContaining('resumed 3 times without an operator')];
   expect(await sweep('--dry-run')).toEqual({
@@ -64,9 +39,9 @@ test('the sweep prints the result for each key, and with --dry-run only what it 
 });
 
 test('the sweep names a key record that it cannot read, and resumes the others', async () => {
-  await failAttempt('newer');
+  await failAttempt('newer', CRASHED);
   await getKey('newer').update({ schema_version: 2 });
-  await failAttempt('first');
+  await failAttempt('first', CRASHED);
   const warning = `price_list_idempotency/${keyDocumentId('newer')} cannot be read and is left out. `;
   expect(await runCommand('sweep')).toMatchObject({ code: 0, err: expect.stringContaining(warning) as string });
   await expectReplayed('first');

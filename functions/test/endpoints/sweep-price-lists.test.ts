@@ -1,38 +1,16 @@
 import type { CloudEvent, CloudFunction } from 'firebase-functions/v2';
 import functionsTest from 'firebase-functions-test';
-import { addPriceLists } from '../../src/add-price-lists';
 import { StoppedError } from '../../src/lib/errors';
 import { shutdown } from '../../src/lib/http/shutdown';
-import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
-import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { TEST_PROJECT } from '../support/firestore';
 import { isEntries } from '../support/commits';
-import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
-import { useTestService } from '../support/service';
+import { CRASHED, usePriceListService } from '../support/price-list-service';
 import { writeRecords } from '../support/stored';
-import { createPriceListBody } from '../support/submissions';
 
 /** The scheduled sweep, called by firebase-functions-test. modules/price-lists/sweep.test.ts tests its decisions. */
 
-const service = useTestService({ addPriceLists });
-beforeAll(useTestBatches);
-beforeEach(async () => {
-  service.reset();
-  await writeMarket(service.db);
-});
-
-const createBody = (key: string) => createPriceListBody(2 * TEST_BATCH + 3, { boq_list_id: key });
-
-const getKey = (key: string) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
-
-async function failAttempt(key: string, update: Record<string, unknown>): Promise<void> {
-  await submitAndFail(service, createBody(key));
-  await updateKey(getKey(key), update);
-  service.log.length = 0;
-}
-
-const CRASHED = { status: 'processing', failure: null, failure_cause: null, lease_expires_at: 1 };
+const { service, getKey, failAttempt, expectReplayed } = usePriceListService();
 
 const { cleanup, wrap } = functionsTest({ projectId: TEST_PROJECT });
 afterAll(() => cleanup());
@@ -41,11 +19,6 @@ afterAll(() => cleanup());
 const deliver: () => Promise<void> = wrap(sweepPriceLists as unknown as CloudFunction<CloudEvent<unknown>>);
 
 const getEvents = () => service.log.map(({ severity, event }) => [severity, event]);
-
-async function expectReplayed(key: string): Promise<void> {
-  const { status, headers } = await service.call('addPriceLists', { json: createBody(key) });
-  expect([status, headers['idempotent-replayed']]).toEqual([200, 'true']);
-}
 
 test('a sweep resumes every attempt that is due, logs each with its request record, and then logs its end', async () => {
   const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
@@ -79,9 +52,7 @@ test('a sweep ends after one query and one count if nothing is due', async () =>
 test('the log line of a resume has the trace of the request that began the attempt', async () => {
   const trace_id = '0af7651916cd43dd8448eb211c80319c';
   const headers = { traceparent: `00-${trace_id}-b7ad6b7169203331-01` };
-  await submitAndFail(service, createBody('traced'), { headers });
-  await updateKey(getKey('traced'), CRASHED);
-  service.log.length = 0;
+  await failAttempt('traced', CRASHED, headers);
   await deliver();
   expect(service.log[0]).toMatchObject({ event: 'price_list_resumed', trace_id });
 });

@@ -11,6 +11,7 @@ import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { parseLines, runCommand } from '../cli/command';
 import { operationNames, type OperationName } from '../support/operations';
 import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
+import { CRASHED } from '../support/price-list-service';
 import { useTestService, type LogLine } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 import { getValue, matchesFilter, type LogEntry } from './log-filter';
@@ -237,8 +238,6 @@ async function logOf(call: () => Promise<unknown>): Promise<LogLine[]> {
 }
 
 const sweep = () => logOf(async () => functions.sweepPriceLists.run({ scheduleTime: new Date().toISOString() }));
-
-const CRASHED = { status: 'processing', failure: null, failure_cause: null, lease_expires_at: 1, sweep_due_at: 1 };
 
 /** Returns the lines of a sweep over a creation that crashed. */
 async function sweepCrashedKey(update: object): Promise<LogLine[]> {

@@ -1,0 +1,37 @@
+import { addPriceLists } from '../../src/add-price-lists';
+import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { TEST_BATCH, useTestBatches } from '../resilience/calls';
+import { submitAndFail, updateKey, writeMarket } from './price-lists';
+import { useTestService } from './service';
+import { createPriceListBody } from './submissions';
+
+/** The fields of a key whose process was killed, and whose lease has expired. */
+export const CRASHED = { status: 'processing', failure: null, failure_cause: null, lease_expires_at: 1 };
+
+/** Gives each test of a file add price lists over HTTP, a market, small batches, and functions that take a `boq_list_id`. */
+export function usePriceListService() {
+  const service = useTestService({ addPriceLists });
+  beforeAll(useTestBatches);
+  beforeEach(async () => {
+    service.reset();
+    await writeMarket(service.db);
+  });
+
+  const createBody = (key: string) => createPriceListBody(TEST_BATCH + 1, { boq_list_id: key });
+
+  const getKey = (key: string) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
+
+  /** Submits a price list that fails at its second commit of entries, then updates its key record. */
+  async function failAttempt(key: string, update: Record<string, unknown> = {}, headers = {}): Promise<void> {
+    await submitAndFail(service, createBody(key), { headers });
+    await updateKey(getKey(key), update);
+    service.log.length = 0;
+  }
+
+  async function expectReplayed(key: string): Promise<void> {
+    const { status, headers } = await service.call('addPriceLists', { json: createBody(key) });
+    expect([status, headers['idempotent-replayed']]).toEqual([200, 'true']);
+  }
+
+  return { service, createBody, getKey, failAttempt, expectReplayed };
+}
