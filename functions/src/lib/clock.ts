@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * The elapsed time and timers of this process. Tests of keys and of calls to Firestore replace them with
- * virtual ones. Times that are stored, or compared with stored ones, come from Firestore with each read.
+ * virtual ones. The times that key records hold come from Firestore with each read.
  */
 export type Clock = typeof systemClock;
 
 export const systemClock = {
-  /** Milliseconds since a fixed moment. Never decreases, and may not count the time while the machine is suspended. */
+  /** Milliseconds since a fixed moment. Never decreases, and can stand still while the machine is suspended. */
   elapsedMs: () => performance.now(),
 
   /** Resolves after `ms` milliseconds, or rejects as soon as the signal aborts. */

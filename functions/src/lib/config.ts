@@ -3,9 +3,9 @@ import { parseApiKeys, type ApiKey } from './api-keys';
 import { findOriginProblem } from './origins';
 
 /**
- * The service's parameters and secrets. No other module reads them. Parameters are evaluated at run time,
- * because a deployment loads the functions without values. The checks at the start of an instance read
- * the environment.
+ * The service's parameters and secrets. No other module reads them. No module calls `value()` while it loads,
+ * because Firebase's tools load the functions before all parameters have values. The checks at the start of
+ * an instance read the environment.
  */
 
 export const apiKeySecret = defineSecret('API_KEY');
@@ -44,8 +44,8 @@ export const instanceLimits = {
 };
 
 /**
- * Returns the full address of a service account of the deployed project. Firebase's tools complete
- * `name@` for the function, but not when they grant the account access to a secret.
+ * Returns an expression for the full address of a service account of the deployed project. Firebase's tools
+ * complete `name@` for the function, but not when they grant the account access to a secret.
  */
 export const getServiceAccount = (name: string) => expr`${name}@${projectID}.iam.gserviceaccount.com`;
 
@@ -67,8 +67,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * Fails the start of an instance, and so the deployment, if an allowed origin can never match. Reads
- * the environment directly, because a parameter must not be read while a deployment loads the module.
+ * Fails the start of an instance of get warehouses, and a deployment, if an allowed origin can never match.
+ * Reads the environment directly, because a parameter must not be read while a deployment loads the module.
  *
  * @throws ConfigError
  */

@@ -25,7 +25,7 @@ export type ErrorCode = keyof typeof ERROR_DEFINITIONS;
 
 interface ApiErrorOptions {
   headers?: Record<string, string>;
-  /** Milliseconds after which the request may succeed without an operator, for `Retry-After`; null for no header. */
+  /** Milliseconds after which the client should repeat the request, for `Retry-After`; null for no header. */
   retryAfterMs?: number | null;
   needsOperator?: boolean;
   cause?: unknown;
@@ -34,7 +34,7 @@ interface ApiErrorOptions {
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly headers: Readonly<Record<string, string>>;
-  /** For the log: whether the key requires review and the sweep will not resume its attempt. */
+  /** For the log: whether the key needs an operator, because the sweep will not resume its attempt. */
   readonly needsOperator: boolean;
 
   /** @param message what happened, for the log */

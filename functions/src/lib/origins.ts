@@ -12,6 +12,6 @@ function isSendable(origin: string): boolean {
   if (origin === 'null') return true;
   if (!URL.canParse(origin)) return false;
   const { protocol, host } = new URL(origin);
-  // Browsers leave out the scheme's default port, shorten IP addresses, and write the origin in lowercase.
+  // Browsers leave out the scheme's default port, normalize IP addresses, and write the origin in lowercase.
   return `${protocol}//${host}` === origin && host !== '';
 }

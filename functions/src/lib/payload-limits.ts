@@ -16,7 +16,7 @@ export const READ_BODY_LIMITS = { maxBytes: MIB, timeoutMs: 30_000 };
 /** The platform's maximum size, and enough time to send it at 1.2 Mbit/s. */
 export const PRICE_LISTS_BODY_LIMITS = { maxBytes: 32 * MIB, timeoutMs: 240_000 };
 
-/** The limit of the text outside `products`, which takes up to 45 times its size in memory (140 with escapes). */
+/** The limit of the text outside `products`, which can take 45 times its size in memory, and more with escapes. */
 export const OUTSIDE_PRODUCTS_LIMIT: PayloadLimit = { scope: 'outside_products', bytes: MIB };
 
 /** The limit of each identifier and of each value in `products`. */

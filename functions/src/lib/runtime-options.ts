@@ -6,8 +6,8 @@ import { REGION } from './region';
 const defaults = { region: REGION, cpu: 1, ...instanceLimits } as const;
 
 /**
- * Everyone can reach an operation, and the API key decides who is served. Each deployment sets
- * `ingressSettings` and `invoker` again, so a change made by hand is lost.
+ * Everyone can reach an operation, and the API key decides who is served. Each deployment of a function
+ * sets its `ingressSettings` and `invoker` again, so a change made by hand is lost.
  */
 const operationDefaults = { ...defaults, ingressSettings: 'ALLOW_ALL', invoker: 'public' } as const;
 
@@ -18,7 +18,7 @@ const readDefaults = {
   timeoutSeconds: 120,
 } as const;
 
-/** Options of the reads of complete lists. Their responses are small, so one instance serves many requests at once. */
+/** Options of the reads of complete lists. Their responses are usually small, so an instance serves many at once. */
 export const listOptions = { ...readDefaults, memory: '512MiB', concurrency: 40 } as const;
 
 /** Options of the reads of a range of dates. Each of the 16 concurrent responses buffers at most about 30 MB. */
@@ -37,8 +37,8 @@ export const writeOptions = {
 } as const;
 
 /**
- * Options of the sweep. Its four concurrent resumes take less memory than four creations of the same
- * lists. The timeout is the longest that Cloud Scheduler allows. The only instance runs one sweep at a time.
+ * Options of the sweep. A heap of 560 MiB is enough for its four concurrent resumes
+ * (docs/reliability.md#guarantees). The timeout is the longest that Cloud Scheduler allows.
  */
 export const sweepOptions = {
   ...defaults,

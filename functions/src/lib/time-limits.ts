@@ -48,7 +48,7 @@ export const getTimeLimitMs = ({ timeoutSeconds }: { timeoutSeconds: number }, w
 export const STOP_MS = {
   /** Aborts the creations and resumes that are still in progress. */
   abortWrites: 5_000,
-  /** Ends reads, and stops waiting for all other handlers. */
+  /** Ends reads, and stops waiting for creations. */
   stopWaiting: 8_000,
   exit: 9_000,
 };
@@ -72,7 +72,7 @@ export const RETRY_MS = {
   claim: LEASE_DURATION_MS,
   /** For the writes of a creation after its claim, until its time is up, its instance stops or its lease is lost. */
   attempt: Infinity,
-  /** For failing an attempt, for the read after a failed claim or resume, and for clearing `sweep_due_at`. */
+  /** For failing an attempt, for the event after a failed claim or resume, and for clearing `sweep_due_at`. */
   reserve: FAILURE_RESERVE_MS,
 };
 
@@ -81,8 +81,8 @@ export type RetryRegime = keyof typeof RETRY_MS;
 /** The time between two scheduled starts of the sweep. */
 export const SWEEP_INTERVAL_MS = 60_000;
 
-/** The time in which a sweep usually resumes a due attempt after its start. `Retry-After` includes it. */
+/** The time that a sweep is assumed to need for a due attempt. A `Retry-After` for the sweep includes it. */
 export const SWEEP_START_MS = 5_000;
 
-/** How often a sweep queries for more due keys while resumes are in progress. */
+/** How long a sweep waits for a resume to end before it can query for more due keys. */
 export const SWEEP_ASK_INTERVAL_MS = 10_000;

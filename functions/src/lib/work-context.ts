@@ -24,7 +24,7 @@ export interface Counters {
   phasesMs: Partial<Record<Phase, number>>;
 }
 
-/** A creation has the first four phases, in this order. The last two are waits for documents and for the client. */
+/** The first four are phases of a creation, in this order. The last two are waits for documents and for the client. */
 export type Phase = 'body' | 'claim' | 'entries' | 'completion' | 'firestore' | 'client';
 
 export async function measurePhase<T>({ phasesMs }: Counters, phase: Phase, fn: () => Promise<T>): Promise<T> {

@@ -4,8 +4,8 @@ import { ConfigError, isEmulated } from '../config';
 import { getErrorMessage } from '../errors';
 
 /**
- * Returns the credentials of both channels: TLS, and with each call an access token of the default
- * credentials, which in a function are those of its service account. firebase-admin caches and renews the token.
+ * Returns the credentials of both channels: TLS, and with each call an access token of the default credentials,
+ * which in a function are those of its service account. google-auth-library caches and renews the token.
  *
  * A failed renewal gets the code UNAVAILABLE, so that the call is retried. Its original code can be an
  * HTTP status of the metadata server, which is not a code of gRPC.

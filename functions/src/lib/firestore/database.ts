@@ -73,7 +73,7 @@ export function createDatabase(firestore: Firestore, context: WorkContext) {
       return counted.data().count;
     },
 
-    /** Commits all added writes, or none if a precondition fails. */
+    /** Commits all added writes, or none. After some errors, the commit can have taken effect. */
     commit: (addWrites: (writes: CommitWrites) => void): Promise<void> => startCall(() => commit(firestore, addWrites)),
 
     commitPriceEntries: (batch: PriceEntryBatch): Promise<void> =>
@@ -142,7 +142,7 @@ export function configureClient(firestore: Firestore): Firestore {
   const authentication = hasEmulator ? {} : { sslCreds: createDefaultCredentials() };
   firestore.settings({
     clientConfig: { interfaces },
-    // Without this option the SDK's transport repeats a streaming call after any error.
+    // Without this option the SDK's transport repeats a streaming call after any error before a response.
     gaxServerStreamingRetries: true,
     'grpc.callInvocationTransformer': singleTry,
     ...CHANNEL_OPTIONS,

@@ -57,7 +57,7 @@ export function encodeRunQueryRequest(
 
 /**
  * @returns undefined for a response without a document, which only reports progress
- * @throws Error if the bytes are not a RunQueryResponse
+ * @throws Error if protobufjs cannot decode the bytes
  */
 export function decodeDocument(response: Buffer): { id: string; fields: StoredFields } | undefined {
   const { document } = Response.RunQueryResponse.decode(response);

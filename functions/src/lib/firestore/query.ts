@@ -5,7 +5,7 @@ import { getConnection } from './connection';
 import { decodeDocument, encodeRunQueryRequest, type QuerySpec, type StoredFields } from './messages';
 import { Backoff, isTransient } from './retry';
 
-/** Messages are yielded in batches, because an asynchronous step for each would take as long as all other work. */
+/** Messages are yielded in batches, because asynchronous steps for each of them would slow down a large read. */
 const MESSAGES_PER_BATCH = 128;
 
 /** A batch of this size ends early, because a document can be as large as 1 MiB. */

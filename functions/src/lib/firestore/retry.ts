@@ -19,10 +19,10 @@ const TRANSIENT_CODES = new Set<unknown>([
   status.ABORTED,
   status.INTERNAL, // also a dropped connection
   status.UNAVAILABLE,
-  status.UNAUTHENTICATED, // while a token is renewed
+  status.UNAUTHENTICATED, // also an access token that has just expired
 ]);
 
-/** The codes that mean that the key record has changed since it was read. The next try reads it again. */
+/** The codes of a commit whose key record has changed since it was read. The next try reads the record again. */
 const CONFLICT_CODES = new Set<unknown>([status.ALREADY_EXISTS, status.FAILED_PRECONDITION]);
 
 const INITIAL_PAUSE_MS = 250;

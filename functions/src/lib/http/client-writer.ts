@@ -45,7 +45,7 @@ export class ClientWriter {
   /**
    * Ends the response, and waits until the operating system has it. If the request has not arrived completely,
    * the connection closes some time after that (nginx calls this a lingering close). If it closed at once, a client
-   * that is still sending would lose the response.
+   * that is still sending could lose the response.
    *
    * @returns whether all chunks were sent; false if the client left before that
    * @throws ApiError request_timeout

@@ -76,7 +76,7 @@ async function handleRequest<Body>(
   });
 }
 
-/** Web servers commonly log this status for a client that left before its response. It is never sent. */
+/** As nginx does, the service logs this status for a client that left before its response. It is never sent. */
 const CLIENT_GONE_STATUS = 499;
 
 /** Returns the status to log. The response may have begun with a different one, or may not have reached the client. */

@@ -54,7 +54,7 @@ interface Sender {
 export interface Exchange {
   request: RequestWithRawBody;
   response: ServerResponse;
-  /** Its signal aborts when the handler's time is up or the instance stops. */
+  /** Its signal aborts when the request's time is up or the instance stops. */
   context: WorkContext;
   requestId: string;
   /** Fields that the steps add to the log line. */

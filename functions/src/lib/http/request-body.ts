@@ -84,8 +84,8 @@ function isGzipped({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Yields the inflated body as it arrives. After an error, here or in the consumer, the request's
- * stream keeps flowing and is not destroyed, because its socket still has to carry the response.
+ * Yields the inflated body as it arrives. After an error while it reads, here or in the consumer, the request's
+ * stream keeps flowing. It is never destroyed, because its socket still has to carry the response.
  */
 async function* streamBytes(request: IncomingMessage, maxBytes: number, signal: AbortSignal): AsyncGenerator<Buffer> {
   const isGzip = isGzipped(request);

@@ -8,7 +8,7 @@ import { ClientWriter } from './client-writer';
 /** A larger response is sent in chunks, because the platform allows at most 32 MiB with a Content-Length. */
 export const MAX_BUFFERED_RESPONSE_BYTES = 30_000_000;
 
-/** Below this size, compression costs more time than it saves. */
+/** A smaller response fits into one or two packets, so compression would hardly save time. */
 const MIN_COMPRESSION_BYTES = 1024;
 
 const STREAM_CHUNK_BYTES = 64 * 1024;
@@ -83,7 +83,7 @@ async function* toChunks(texts: Iterable<string> | AsyncIterable<string>): Async
   if (held !== '') yield Buffer.from(held);
 }
 
-/** Returns the encoding that the client prefers; in a tie Brotli, which is as fast as gzip and compresses better. */
+/** Returns the encoding that the client prefers; in a tie Brotli, which compresses better and takes little longer. */
 function negotiateEncoding(request: IncomingMessage): Encoding | undefined {
   const negotiator = new Negotiator(request) as {
     encoding(available: string[], options: { preferred: string[] }): string | undefined;
@@ -92,7 +92,7 @@ function negotiateEncoding(request: IncomingMessage): Encoding | undefined {
   return encoding === 'br' || encoding === 'gzip' ? encoding : undefined;
 }
 
-/** Higher levels cost more time than the smaller response saves. */
+/** Higher levels take much longer, and make responses only slightly smaller. */
 const GZIP = { level: 1, chunkSize: STREAM_CHUNK_BYTES };
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 2 }, chunkSize: STREAM_CHUNK_BYTES };
 

@@ -14,7 +14,7 @@ export class Shutdown {
   readonly refuseWrites = new AbortController();
   /** Aborts the creations and resumes that are still running after a few seconds. */
   readonly abortWrites = new AbortController();
-  /** Ends the reads, and the wait for all other handlers. */
+  /** Ends the reads, and the wait for creations. */
   readonly stopWaiting = new AbortController();
   readonly #servers = new Set<Server>();
   readonly #openResponses = new Set<ServerResponse>();

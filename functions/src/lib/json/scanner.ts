@@ -1,7 +1,7 @@
 type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | ':' | 'comma or end';
 const EXPECTED_OR_CLOSER: Expected[] = ['value or ]', 'name or }', 'comma or end'];
 
-/** JSON with more levels is rejected, because it takes time to parse and no request needs it. */
+/** JSON with more levels is rejected, because it takes longer to parse and no request needs it. */
 export const MAX_DEPTH = 64;
 
 export interface SyntaxProblem {

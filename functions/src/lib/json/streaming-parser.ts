@@ -7,7 +7,7 @@ import { JsonScanner } from './scanner';
 const PLAIN_MEMBER =
   /[ \t\n\r]*("[^"\\\0-\x1f]*")[ \t\n\r]*:[ \t\n\r]*(\{(?:[^{}[\]"\\]*"[^{}"\\]*")*[^{}[\]"\\]*\})[ \t\n\r]*,/y;
 
-/** A batch of members for `JSON.parse` ends after this many characters, each of which can take 45 bytes of memory. */
+/** A batch of members for `JSON.parse` ends after this many characters, because values take more memory than text. */
 const MAX_BATCH_LENGTH = 64 * 1024;
 
 /** Receives each member of the streamed object, in the order of the text. */
@@ -101,8 +101,8 @@ export class StreamingJsonParser {
   }
 
   /**
-   * Reads the next plain members, usually all that have arrived, in one call of `JSON.parse`. The pattern
-   * pairs quotation marks and braces, so each match is one name and one value, even if they are not JSON.
+   * Reads a batch of the next plain members in one call of `JSON.parse`. The pattern pairs quotation marks
+   * and braces, so each match is one name and one value, even if they are not JSON.
    *
    * @returns false if one of them is not JSON; none is then read
    */

@@ -10,7 +10,7 @@ export type { LogSeverity };
 export const logEvent = (severity: LogSeverity, event: string, fields: object, message = event.replaceAll('_', ' ')) =>
   write({ severity, message, event, ...fields });
 
-/** Marks a log line about a key that needs an operator. Alerts count these; the sweep resumes all other attempts. */
+/** Marks a log line about a key that needs an operator, because the sweep will not resume its attempt. */
 export const toOperatorField = (needsOperator: boolean) => (needsOperator ? { needs_operator: true } : {});
 
 /**

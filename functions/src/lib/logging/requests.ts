@@ -10,7 +10,7 @@ export interface RequestLogEntry {
   /** Status of the error if there is one; otherwise 499 if the client had left, or the status of the response. */
   status: number;
   client_gone: true | undefined;
-  /** From the start of the handler until the response was sent or the client had left. */
+  /** From the start of the handler until this entry, even if the client left earlier. */
   duration_ms: number;
   firestore_calls: number;
   retries: number;

@@ -6,8 +6,8 @@ import { streamQuery } from '../firestore/query';
 import type { WorkContext } from '../work-context';
 
 /**
- * Reads the records that the read operations return: only the fields of the response, and in batches, so
- * that memory does not grow with the number of records. docs/data-model.md lists the stored fields.
+ * Reads the records that the read operations return: only the fields that the query needs, and in batches,
+ * so that a large read does not hold all records at once. docs/data-model.md lists the stored fields.
  */
 
 export function readOrders(context: WorkContext, request: OrdersByTeamRequest) {

@@ -24,7 +24,7 @@ export const infoSchema = z
   )
   .meta({ id: 'PriceListInfo' });
 
-// Adding 0 turns -0 into 0. Both are the same price, but a JSON text can have either, and Firestore distinguishes them.
+// Adding 0 turns -0, which a JSON text can have, into 0. Both are the same price.
 const priceSchema = z
   .number({
     error: ({ input }) =>

@@ -3,7 +3,7 @@ import * as z from 'zod';
 /**
  * The record of an idempotency key, stored under the SHA-256 of its `boq_list_id`; see
  * docs/data-model.md. A stored record that does not parse is left unchanged. Requests for its key fail, and the
- * command `list` names it. A schema that an older version of the service would misread needs a new `schema_version`.
+ * audit reports it. A schema that an older version of the service would misread needs a new `schema_version`.
  */
 
 /** Keeps the fields that only a later version knows, because parts of a record are written back completely. */
@@ -45,7 +45,7 @@ const attemptSchema = z.object({
   key_id: text,
 });
 
-/** A released attempt, kept for the audit when its key is claimed again. */
+/** A released attempt, kept in the history when its key is claimed again. */
 const archivedAttemptSchema = attemptSchema.extend({
   settled_at: time,
   response: text.nullable(),
