@@ -80,7 +80,7 @@ export class PayloadTooLargeError extends ApiError {
   }
 }
 
-/** Aborts work when the platform stops the instance, or an operator stops the command. The work can be repeated. */
+/** Aborts work when the platform stops the instance, or when the command is stopped. The work can be repeated. */
 export class StoppedError extends Error {
   /** @param reserveMs time for failing the running attempts, which can be shorter for a stop than for a timeout */
   constructor(
@@ -91,7 +91,7 @@ export class StoppedError extends Error {
   }
 }
 
-/** Returns the message of any thrown value. It is an internal text, for the log and for records. */
+/** Returns the message of any thrown value. It is an internal text, which no client gets. */
 export const getErrorMessage = (error: unknown): string => (error instanceof Error ? error.message : 'not an error');
 
 /** Converts any thrown value. The response to an unexpected error reveals nothing about it. */

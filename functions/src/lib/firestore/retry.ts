@@ -26,7 +26,7 @@ const TRANSIENT_CODES = new Set<unknown>([
 const CONFLICT_CODES = new Set<unknown>([status.ALREADY_EXISTS, status.FAILED_PRECONDITION]);
 
 const INITIAL_PAUSE_MS = 250;
-/** The pause is longer after an overload, which a quick retry would make worse. */
+/** Pauses begin longer after an overload, which a quick retry would make worse. */
 const INITIAL_OVERLOAD_PAUSE_MS = 1_000;
 
 /**
