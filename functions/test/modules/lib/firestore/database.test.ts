@@ -1,48 +1,32 @@
 import { Readable } from 'node:stream';
 import { Firestore } from 'firebase-admin/firestore';
-import {
-  startFirestore,
-  type EmbeddedFirestore,
-  type EndedCall,
-  type Rpc,
-} from '../../../../../packages/firestore-local/src';
+import type { EndedCall, Rpc } from '../../../../../packages/firestore-local/src';
 import { configureClient, createDatabase, type Database } from '../../../../src/lib/firestore/database';
 import { createWorkContext } from '../../../../src/lib/work-context';
 import { CALL_TIMEOUTS_MS } from '../../../../src/lib/time-limits';
-import { useFirestoreEmulator } from '../../../support/firestore';
+import { useTestDatabase } from '../../../support/database';
+import { TEST_PROJECT } from '../../../support/firestore';
 
 /** Every call ends within its timeout, and neither the SDK nor the transport repeats it. */
 
-const PROJECT = 'deadlines';
 const SHORT_MS = { read: 400, commit: 300, query: 600 };
 const PATIENT_MS = { ...CALL_TIMEOUTS_MS };
 
-let embedded: EmbeddedFirestore;
-let client: Firestore;
-
-beforeAll(async () => {
-  embedded = await startFirestore();
-  useFirestoreEmulator(embedded.address, PROJECT);
-  client = configureClient(new Firestore({ projectId: PROJECT }));
-});
+const database = useTestDatabase();
 
 afterEach(() => {
-  embedded.faults.clear();
+  database.firestore.faults.clear();
   Object.assign(CALL_TIMEOUTS_MS, PATIENT_MS);
 });
 
-afterAll(async () => {
-  await client.terminate();
-  await embedded.close();
-});
-
-const open = (firestore = client) => createDatabase(firestore, createWorkContext(new AbortController().signal));
+const open = (firestore = database.client) =>
+  createDatabase(firestore, createWorkContext(new AbortController().signal));
 
 const readAll = (documents: AsyncIterable<unknown>) => Readable.from(documents).toArray();
 
 test('a stream is closed when its reader stops', async () => {
   const documents = Readable.from(['first', 'second']);
-  const query = client.collection('a');
+  const query = database.client.collection('a');
   jest.spyOn(query, 'stream').mockReturnValue(documents);
   const reader = open().stream(query)[Symbol.asyncIterator]();
   await reader.next();
@@ -52,10 +36,12 @@ test('a stream is closed when its reader stops', async () => {
 
 test('a stream fails and is closed when its request is aborted', async () => {
   const documents = new Readable({ read: () => undefined });
-  const query = client.collection('a');
+  const query = database.client.collection('a');
   jest.spyOn(query, 'stream').mockReturnValue(documents);
   const controller = new AbortController();
-  const reader = createDatabase(client, createWorkContext(controller.signal)).stream(query)[Symbol.asyncIterator]();
+  const reader = createDatabase(database.client, createWorkContext(controller.signal))
+    .stream(query)
+    [Symbol.asyncIterator]();
   const next = reader.next();
   controller.abort();
   await expect(next).rejects.toMatchObject({ name: 'AbortError' });
@@ -105,8 +91,8 @@ describe.each(Object.entries(CALLS))('a %s', (_, { rpc, timeout, call }) => {
     await CALLS['commit of entries']?.call(open());
     Object.assign(CALL_TIMEOUTS_MS, SHORT_MS);
     // Only a new client has the short deadlines.
-    const impatient = configureClient(new Firestore({ projectId: PROJECT }));
-    embedded.faults.inject({ rpc, times: 100, action: { kind: 'hang' } });
+    const impatient = configureClient(new Firestore({ projectId: TEST_PROJECT }));
+    database.firestore.faults.inject({ rpc, times: 100, action: { kind: 'hang' } });
     const startedAt = performance.now();
     await expect(call(open(impatient))).rejects.toMatchObject({ code: 4 });
     const tookMs = performance.now() - startedAt;
@@ -119,9 +105,13 @@ describe.each(Object.entries(CALLS))('a %s', (_, { rpc, timeout, call }) => {
   test.each(Object.entries(CODES))('that fails with %s is sent once, and throws that error', async (name, code) => {
     await call(open());
     const ended: EndedCall[] = [];
-    const stop = embedded.observe((each) => ended.push(each));
+    const stop = database.firestore.observe((each) => ended.push(each));
     const message = 'what Firestore says';
-    embedded.faults.inject({ rpc, times: 100, action: { kind: 'error', code: name as keyof typeof CODES, message } });
+    database.firestore.faults.inject({
+      rpc,
+      times: 100,
+      action: { kind: 'error', code: name as keyof typeof CODES, message },
+    });
     await expect(call(open())).rejects.toMatchObject({ code, message: `${code} ${name}: ${message}` });
     stop();
     expect(ended.map(({ rpc: ran, outcome }) => [ran, outcome])).toEqual([[rpc, name]]);
@@ -129,10 +119,10 @@ describe.each(Object.entries(CALLS))('a %s', (_, { rpc, timeout, call }) => {
 });
 
 test('a query whose documents stop arriving fails after the timeout of a read', async () => {
-  for (const id of ['1', '2', '3']) await client.doc(`numbers/${id}`).set({});
+  for (const id of ['1', '2', '3']) await database.client.doc(`numbers/${id}`).set({});
   Object.assign(CALL_TIMEOUTS_MS, SHORT_MS);
-  const impatient = configureClient(new Firestore({ projectId: PROJECT }));
-  embedded.faults.inject({ rpc: 'RunQuery', times: 100, when: { messages: 2 }, action: { kind: 'hang' } });
+  const impatient = configureClient(new Firestore({ projectId: TEST_PROJECT }));
+  database.firestore.faults.inject({ rpc: 'RunQuery', times: 100, when: { messages: 2 }, action: { kind: 'hang' } });
   const found: string[] = [];
   const read = async () => {
     for await (const { id } of open(impatient).stream(impatient.collection('numbers'))) found.push(id);

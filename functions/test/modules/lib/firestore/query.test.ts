@@ -1,14 +1,11 @@
 import { getEventListeners } from 'node:events';
-import { Firestore } from 'firebase-admin/firestore';
 import type { QuerySpec } from '../../../../src/lib/firestore/messages';
 import { streamQuery } from '../../../../src/lib/firestore/query';
 import { createWorkContext, type WorkContext } from '../../../../src/lib/work-context';
-import { startFirestore, type EmbeddedFirestore } from '../../../../../packages/firestore-local/src';
 import { ManualClock } from '../../../support/clock';
-import { useFirestoreEmulator } from '../../../support/firestore';
+import { useTestDatabase } from '../../../support/database';
 import { writeRecords } from '../../../support/stored';
 
-const PROJECT = 'demo-price-lists';
 const TEAM = 'team-1';
 
 const selection: QuerySpec = {
@@ -21,25 +18,17 @@ const selection: QuerySpec = {
 /** Ids of 1,000 orders. Ten orders share each creation time, so a query is also interrupted between equal times. */
 const ids = Array.from({ length: 1000 }, (_, i) => `order-${String(i).padStart(4, '0')}`);
 
-let firestore: EmbeddedFirestore;
-let sdk: Firestore;
+const database = useTestDatabase();
 
 beforeAll(async () => {
-  firestore = await startFirestore();
-  useFirestoreEmulator(firestore.address, PROJECT);
-  sdk = new Firestore({ projectId: PROJECT });
   const orders = ids.map((id, i) => ({
     team_id: TEAM,
     created_at: 1_700_000_000_000 + Math.floor(i / 10),
     customer_data: { customer_id: `customer of ${id}`, customer_name: 'not selected' },
   }));
-  await writeRecords(sdk, 'orders', Object.fromEntries(ids.map((id, i) => [id, orders[i] ?? {}])));
+  await writeRecords(database.client, 'orders', Object.fromEntries(ids.map((id, i) => [id, orders[i] ?? {}])));
 });
-afterEach(() => firestore.faults.clear());
-afterAll(async () => {
-  await sdk.terminate();
-  await firestore.close();
-});
+afterEach(() => database.firestore.faults.clear());
 
 const open = (signal = new AbortController().signal) => {
   const clock = new ManualClock(0);
@@ -81,7 +70,7 @@ describe('batches', () => {
 
   test('end early after a mebibyte', async () => {
     const large = Array.from({ length: 7 }, () => ({ text: 'x'.repeat(400_000) }));
-    await writeRecords(sdk, 'large', Object.fromEntries(large.map((record, i) => [`${i}`, record])));
+    await writeRecords(database.client, 'large', Object.fromEntries(large.map((record, i) => [`${i}`, record])));
     expect((await readBatches({ collection: 'large', fields: ['text'] })).batches).toEqual([3, 3, 1]);
   });
 });
@@ -94,42 +83,47 @@ describe('continues after the last document', () => {
     ['DEADLINE_EXCEEDED', 129],
     ['UNAVAILABLE', 1000],
   ] as const)('after %s and %i documents', async (code, messages) => {
-    firestore.faults.inject({ rpc: 'RunQuery', when: { messages }, action: { kind: 'error', code } });
+    database.firestore.faults.inject({ rpc: 'RunQuery', when: { messages }, action: { kind: 'error', code } });
     const db = open();
     expect(await idsOf(db, selection)).toEqual(ids);
     expect(db.counters.firestoreCalls).toBe(2);
   });
 
   test('after a lost connection', async () => {
-    firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 333 }, action: { kind: 'drop' } });
+    database.firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 333 }, action: { kind: 'drop' } });
     expect(await idsOf(open(), selection)).toEqual(ids);
   });
 
   test('after each of many errors, with documents between them', async () => {
     const often = { rpc: 'RunQuery', times: 8, when: { messages: 100 } } as const;
-    firestore.faults.inject({ ...often, action: { kind: 'error', code: 'UNAVAILABLE' } });
+    database.firestore.faults.inject({ ...often, action: { kind: 'error', code: 'UNAVAILABLE' } });
     const db = open();
     expect(await idsOf(db, selection)).toEqual(ids);
     expect(db.counters.firestoreCalls).toBe(9);
   });
 
   test('returns the versions of the first call, despite writes in between', async () => {
-    const [early, late] = [sdk.doc('orders/order-0005'), sdk.doc('orders/order-0900')];
-    const [before, after] = await sdk.getAll(early, late);
+    const [early, late] = [database.client.doc('orders/order-0005'), database.client.doc('orders/order-0900')];
+    const [before, after] = await database.client.getAll(early, late);
     const write = async (): Promise<void> => {
       const added = { team_id: TEAM, created_at: 1_700_000_000_100 };
-      await sdk.batch().delete(early).delete(late).create(sdk.doc('orders/added'), added).commit();
+      await database.client
+        .batch()
+        .delete(early)
+        .delete(late)
+        .create(database.client.doc('orders/added'), added)
+        .commit();
     };
     const when = { messages: 500 };
-    firestore.faults.inject({ rpc: 'RunQuery', when, action: { kind: 'call', run: write } });
-    firestore.faults.inject({ rpc: 'RunQuery', when, action: { kind: 'error', code: 'UNAVAILABLE' } });
+    database.firestore.faults.inject({ rpc: 'RunQuery', when, action: { kind: 'call', run: write } });
+    database.firestore.faults.inject({ rpc: 'RunQuery', when, action: { kind: 'error', code: 'UNAVAILABLE' } });
     const db = open();
     expect(await idsOf(db, selection)).toEqual(ids);
     expect(db.counters.firestoreCalls).toBe(2);
     const kept = ids.filter((id) => id !== early.id && id !== late.id);
     expect(await idsOf(open(), selection)).toEqual([...kept, 'added']);
-    await sdk.doc('orders/added').delete();
-    await sdk
+    await database.client.doc('orders/added').delete();
+    await database.client
       .batch()
       .set(early, before?.data() ?? {})
       .set(late, after?.data() ?? {})
@@ -138,13 +132,13 @@ describe('continues after the last document', () => {
 
   test('after an error before the next document', async () => {
     const error = { kind: 'error', code: 'UNAVAILABLE' } as const;
-    firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action: error });
-    firestore.faults.inject({ rpc: 'RunQuery', nth: 2, action: error });
+    database.firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action: error });
+    database.firestore.faults.inject({ rpc: 'RunQuery', nth: 2, action: error });
     expect(await idsOf(open(), selection)).toEqual(ids);
   });
 
   test('in a query ordered by id alone', async () => {
-    firestore.faults.inject({
+    database.firestore.faults.inject({
       rpc: 'RunQuery',
       when: { messages: 500 },
       action: { kind: 'error', code: 'UNAVAILABLE' },
@@ -155,9 +149,9 @@ describe('continues after the last document', () => {
 
 test('fails after a minute of errors, counted from the last document', async () => {
   const error = { kind: 'error', code: 'UNAVAILABLE' } as const;
-  firestore.faults.inject({ rpc: 'RunQuery', times: 9, action: error });
-  firestore.faults.inject({ rpc: 'RunQuery', nth: 10, when: { messages: 1 }, action: error });
-  firestore.faults.inject({ rpc: 'RunQuery', nth: 11, times: Infinity, action: error });
+  database.firestore.faults.inject({ rpc: 'RunQuery', times: 9, action: error });
+  database.firestore.faults.inject({ rpc: 'RunQuery', nth: 10, when: { messages: 1 }, action: error });
+  database.firestore.faults.inject({ rpc: 'RunQuery', nth: 11, times: Infinity, action: error });
   const context = open();
   await expect(idsOf(context, selection)).rejects.toMatchObject({ code: 14 });
   const { clock } = context;
@@ -167,7 +161,7 @@ test('fails after a minute of errors, counted from the last document', async () 
 });
 
 test('throws a permanent error at once', async () => {
-  firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
+  database.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
   const db = open();
   await expect(idsOf(db, selection)).rejects.toMatchObject({ code: 7 });
   expect(db.counters.firestoreCalls).toBe(1);
@@ -175,10 +169,10 @@ test('throws a permanent error at once', async () => {
 
 test('ends when its signal aborts, even while nothing arrives, and cancels its call', async () => {
   const { promise: outcome, resolve } = Promise.withResolvers<string>();
-  const stop = firestore.observe((call) => resolve(call.outcome));
+  const stop = database.firestore.observe((call) => resolve(call.outcome));
   // A delay, because the observer gets no outcome of a call that hangs.
   const action = { kind: 'delay', ms: 500 } as const;
-  const fault = firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action });
+  const fault = database.firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action });
   const controller = new AbortController();
   const reading = idsOf(open(controller.signal), selection);
   await fault.fired;
@@ -190,9 +184,9 @@ test('ends when its signal aborts, even while nothing arrives, and cancels its c
 
 test('cancels its call when the consumer stops', async () => {
   const { promise: outcome, resolve } = Promise.withResolvers<string>();
-  const stop = firestore.observe((call) => resolve(call.outcome));
+  const stop = database.firestore.observe((call) => resolve(call.outcome));
   // Without the delay, the call could end before it is cancelled.
-  firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action: { kind: 'delay', ms: 200 } });
+  database.firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action: { kind: 'delay', ms: 200 } });
   const batches = streamQuery(open(), selection, () => null);
   await batches.next();
   await batches.return(undefined);
