@@ -7,7 +7,7 @@ import { runChecks, type Finding } from '../../../scripts/deploy/checks';
 import type { Deployment } from '../../../scripts/deploy/deployment';
 import { createGoogleClient, type AskGoogle } from '../../../scripts/deploy/google-api';
 import { readDeployManifest } from '../../../scripts/deploy/manifest';
-import { startProgram } from '../../../test/support/programs';
+import { runProgram } from '../../../test/support/programs';
 import indexDefinitions from '../../../firestore.indexes.json';
 import * as functions from '../../src';
 import { REGION } from '../../src/lib/region';
@@ -591,17 +591,13 @@ describe('the command', () => {
 
   afterAll(() => void server.close());
 
-  async function runCommand(args: string[], env: NodeJS.ProcessEnv = {}) {
-    const child = startProgram(process.execPath, ['--import', 'tsx', 'scripts/deploy-check.ts', ...args], {
+  const runCommand = (args: string[], env: NodeJS.ProcessEnv = {}) =>
+    runProgram(process.execPath, ['--import', 'tsx', 'scripts/deploy-check.ts', ...args], {
       env: { GOOGLE_API_ENDPOINT: endpoint, CLOUDSDK_AUTH_ACCESS_TOKEN: 'a-token', ...env },
-    });
-    const [stdout, stderr, [code]] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, 'exit') as Promise<[number | null]>,
-    ]);
-    return { code, stdout, stderr };
-  }
+    }).then(
+      (output) => ({ code: 0, ...output }),
+      (error: unknown) => error as { code: number; stdout: string; stderr: string },
+    );
 
   const writeParameters = () =>
     writeFileSync(
