@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
 import type { CommittedChange, EmbeddedFirestore, MapValue, Value } from '../../../packages/firestore-local/src';
-import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { keyDocumentId, LIST_COLLECTIONS, LIST_KINDS } from '../../src/lib/repositories/price-lists';
 import { parseKeyRecord, requireKeyRecord, type KeyRecord } from '../../src/lib/schemas/key-record';
-import { checkKeyRecord, checkListStatus, getAttemptsOfKey } from '../../audit/invariants';
+import { checkKeyRecord, checkListStatus, getAttemptsOfKey, getListPath } from '../../audit/invariants';
 import { canResumeAutomatically } from '../../src/price-lists/sweep-schedule';
-
-/**
- * Checks how each commit to an embedded Firestore, of whatever process, changes key records and lists.
- */
 
 /** The record of a key between two commits. Undefined before the first claim. */
 export type KeyState = KeyRecord | undefined;
@@ -32,9 +28,9 @@ interface Change {
 }
 
 const KEYS = 'price_list_idempotency';
-const COST_LISTS = 'expected_forward_costs';
-const PRICE_LISTS = 'price_lists';
+const LISTS: string[] = Object.values(LIST_COLLECTIONS);
 
+/** Checks how each commit to an embedded Firestore, of whatever process, changes key records and lists. */
 export class KeyMonitor {
   readonly stop: () => void;
   /** All states of each key, the oldest first. */
@@ -89,7 +85,7 @@ export class KeyMonitor {
 
   /** @throws AssertionError if a key or a list has changed in a forbidden way */
   #checkCommit(changes: readonly Change[]): void {
-    const lists = changes.filter(({ collection }) => [COST_LISTS, PRICE_LISTS].includes(collection));
+    const lists = changes.filter(({ collection }) => LISTS.includes(collection));
     for (const { collection, id, before, after } of lists) {
       assert(after, 'a list is never deleted');
       assert.notEqual(before?.['status'], 'ready', 'a ready list is never written again');
@@ -119,11 +115,8 @@ export class KeyMonitor {
     for (const recorded of getAttemptsOfKey(record)) {
       const { lists } = recorded.attempt;
       if (lists === null) continue;
-      const [cost, price] = [lists.expected_forward_cost_id, lists.price_list_id];
-      violations.push(
-        ...checkListStatus(recorded, 'expected_forward_cost', this.#lists.get(`${COST_LISTS}/${cost}`)),
-        ...checkListStatus(recorded, 'price_list', this.#lists.get(`${PRICE_LISTS}/${price}`)),
-      );
+      for (const kind of LIST_KINDS)
+        violations.push(...checkListStatus(recorded, kind, this.#lists.get(getListPath(kind, lists))));
     }
     const [violation] = violations;
     if (violation !== undefined) assert.fail(`${violation.path} ${violation.message}`);
@@ -150,7 +143,7 @@ export function monitorKeys(firestore: Pick<EmbeddedFirestore, 'observeCommits'>
 function toChange(change: CommittedChange): Change[] {
   const [, path = ''] = change.name.split('/documents/');
   const [collection = '', id = '', ...below] = path.split('/');
-  if (below.length > 0 || ![KEYS, COST_LISTS, PRICE_LISTS].includes(collection)) return [];
+  if (below.length > 0 || ![KEYS, ...LISTS].includes(collection)) return [];
   const toFields = (version: MapValue | undefined) => version && (toPlain(version) as Fields);
   return [{ collection, id, before: toFields(change.before), after: toFields(change.after) }];
 }

@@ -71,7 +71,7 @@ describe('the audit reads', () => {
     [PRODUCTS, 2 * PRODUCTS],
     [PRODUCTS + 1, 2 * PRODUCTS],
     [Infinity, 2 * PRODUCTS],
-  ])('a key by its counts, and entries of a sample of %d by %d more', async (sampleSize, entries) => {
+  ])('the counts of both lists, and for a sample of %d a total of %d entries', async (sampleSize, entries) => {
     await create('a');
     const { report, found } = await runAudit(sampleSize, { random: Math.random });
     // It reads four pages, the request record, its chunk, two lists and two counts. For orphans it reads three
@@ -85,7 +85,7 @@ describe('the audit reads', () => {
     expect(found).toEqual([]);
   });
 
-  test('a key without lists by its request and its payload', async () => {
+  test('only the request record and the payload of a key without lists', async () => {
     await create('a', 'nowhere');
     expect((await runAudit()).report).toMatchObject({
       violations: 0,

@@ -347,7 +347,7 @@ describe('a lost reply', () => {
     expect((await database.client.collection('price_list_requests').get()).size).toBe(1);
   });
 
-  test('differs from a failed claim, which throws its error', async () => {
+  test('is not assumed for a claim without effect, which throws its error', async () => {
     failCommits(database, isClaim, { times: 1 });
     const { result, logged } = await create();
     expect(result).toMatchObject({ code: 7 });

@@ -139,12 +139,6 @@ test.each<[string, Partial<KeyRecord>, unknown, string | null]>([
     70,
     'has sweep_due_at 70, but it must be 100',
   ],
-  [
-    'a text instead of the time of the report',
-    { status: 'requires_review' },
-    '70',
-    'has sweep_due_at none, but it must be 0',
-  ],
   ['a time that it should not have', { status: 'completed' }, 70, 'has sweep_due_at 70, but it must be none'],
 ])('sweep_due_at: %s', (_, fields, sweepDueAt, message) => {
   const record = createKeyRecord({ lease_expires_at: 70, ...fields });
@@ -193,7 +187,6 @@ test.each<[string, Partial<KeyRecord>, string | null]>([
 
 describe('a lease', () => {
   const expiredAt = NOW - 5 * 60_000;
-  const FAR_LEASE = 'has a lease until 2096-10-02T07:06:40.000Z, longer than any instance grants';
   const FAR_FAILURE =
     'was changed at 2096-10-02T07:06:40.000Z, in the future, so no sweep resumes it before then: use resume or release';
   const EXPIRED = 'is processing, but its lease expired 5 min ago, and no sweep has resumed it';
@@ -201,11 +194,6 @@ describe('a lease', () => {
   test.each<[string, Partial<KeyRecord>, Violation[]]>([
     ['that expired almost five minutes ago', { lease_expires_at: expiredAt + 1 }, []],
     ['that expired five minutes ago', { lease_expires_at: expiredAt }, [violation('lease', KEY_PATH, EXPIRED)]],
-    [
-      'that expired almost six minutes ago',
-      { lease_expires_at: expiredAt - 59_999 },
-      [violation('lease', KEY_PATH, EXPIRED)],
-    ],
     ['of an attempt that has ended', { lease_expires_at: 0, status: 'requires_review' }, []],
     ['of the longest duration', { lease_expires_at: NOW + LEASE_DURATION_MS }, []],
     [
@@ -213,7 +201,6 @@ describe('a lease', () => {
       { lease_expires_at: NOW + LEASE_DURATION_MS + 1 },
       [violation('lease', KEY_PATH, 'has a lease until 1970-01-01T00:17:20.001Z, longer than any instance grants')],
     ],
-    ['in the far future', { lease_expires_at: 4_000_000_000_000 }, [violation('lease', KEY_PATH, FAR_LEASE)]],
     ['of an attempt that failed when it was read', { status: 'requires_review', updated_at: NOW }, []],
     [
       'of an attempt that failed in the far future',

@@ -224,6 +224,14 @@ describe('a sweep', () => {
     expect(await readKey('a')).toMatchObject({ failure_cause: 'unavailable', automatic_resumes: 1 });
   });
 
+  test('takes longer in an outage, and resumes the key (dbos-transact-py #716)', async () => {
+    await fail('a', CRASHED);
+    failPayloadReads('UNAVAILABLE', 6);
+    for (const rpc of ['RunQuery', 'BatchGetDocuments', 'Commit'] as const)
+      database.firestore.faults.inject({ rpc, times: 6, action: { kind: 'error', code: 'UNAVAILABLE' } });
+    expect((await runSweep()).summary).toEqual({ ...NOTHING_DONE, resumed: 1 });
+  });
+
   test('ends a query for entries that hangs at the timeout of a query, and resumes the key', async () => {
     await fail('a', STOPPED);
     jest.replaceProperty(CALL_TIMEOUTS_MS, 'query', CALL_TIMEOUTS_MS.query / 100);
