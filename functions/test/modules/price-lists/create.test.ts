@@ -122,9 +122,9 @@ describe('a creation', () => {
     expect(await readKey()).toMatchObject({ status: 'requires_review', sweep_due_at: TEST_START + 1_000 });
   });
 
-  test('of one batch per list makes six calls', async () => {
+  test('of one full batch per list makes six calls', async () => {
     const calls = database.recordCalls();
-    getResponse(await create(createPriceListBody(1)));
+    getResponse(await create(createPriceListBody(TEST_BATCH)));
     const commits = getCommits(calls);
     expect(calls.map(({ rpc }) => rpc)).toEqual([
       'BatchGetDocuments',
