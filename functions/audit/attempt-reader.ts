@@ -13,11 +13,10 @@ import { countEntries, readAttemptDocuments, readEntries, streamEntries, type Fi
 /** Number of counted entries that Firestore bills as one document read. */
 const COUNTED_PER_READ = 1_000;
 
-/** Reads the records of attempts, and counts the document reads that Firestore bills. */
+/** Reads the records of attempts, and estimates how many document reads Firestore bills. */
 export class AttemptReader {
   documentReads = 0;
 
-  /** @param sampleSize number of entries of each list that are compared with the payload; Infinity for all */
   constructor(
     private readonly db: Database,
     private readonly context: WorkContext,

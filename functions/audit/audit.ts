@@ -52,7 +52,7 @@ export interface AuditReport {
   /** Completed keys without lists, and those whose request named another currency. Neither is a violation. */
   without_lists: number;
   other_currency: number;
-  /** Number of document reads that Firestore bills, without those of retries. */
+  /** About the number of document reads that Firestore bills, without those of retries. */
   document_reads: number;
 }
 
@@ -67,7 +67,7 @@ const CONCURRENT_KEYS = 4;
 
 const RECHECK_PAUSE_MS = 500;
 
-/** @param sampleSize number of entries of each list that are compared with the payload; Infinity for all */
+/** @param sampleSize maximum number of entries of each list to compare with the payload; Infinity for all */
 export async function audit(
   db: Database,
   context: WorkContext,
@@ -127,7 +127,7 @@ class Auditor {
     });
   }
 
-  /** Checks that no entries or chunks are left of a deleted document. The checks before this one find all other documents. */
+  /** Checks that no entries or chunks are left of a deleted document. The earlier checks found all documents that exist. */
   async checkParents(collection: AttemptCollection): Promise<void> {
     for (let last = ''; ;) {
       const id = await this.#reader.read(() => findNextParent(this.db, collection, last), 1);

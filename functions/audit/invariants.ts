@@ -12,8 +12,9 @@ import { createListDocuments, createSuccessResponse } from '../src/price-lists/s
 import type { StoredPayload } from '../src/price-lists/payload';
 
 /**
- * The invariants of stored records, which hold at any moment and after any fault: see
- * docs/reliability.md. The audit (audit.ts) and the fault tests read the records and share these checks.
+ * The invariants of stored records, which hold at any moment and after any fault: see docs/reliability.md. Two rules,
+ * `lease` and `sweep_due_at`, also require that sweeps run. The audit (audit.ts) makes all of these checks, and the
+ * fault tests make most of them.
  */
 
 /** The rules, by the names that the audit prints. */

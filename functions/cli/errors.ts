@@ -2,8 +2,6 @@ import { status } from '@grpc/grpc-js';
 import { StoppedError } from '../src/lib/errors';
 import { ResolutionError, type ResolutionErrorCode } from '../src/price-lists/resume';
 
-/** Tells the operator what failed and what to do. */
-
 /** An error whose message is printed unchanged. */
 export class CommandError extends Error {}
 

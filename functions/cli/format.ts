@@ -52,12 +52,12 @@ function formatCauses(all: readonly KeySummary[], now: number): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Says how to see the keys that `list` does not show, and how to resume many. @param filter the options that selected the keys */
+/** Says how to see all keys, and without `filter` how to resume many. @param filter the options that selected the keys */
 export const formatRest = (total: number, limit: number, filter: string, options: TargetOptions): string =>
   `The oldest ${formatNumber(limit)} of ${count(total, 'key')} are shown. All: ${formatVerb('list', options)}${filter} --limit ${total}\n` +
   (filter === '' ? `All keys of one cause: ${formatVerb('resume', options)} --dry-run --cause unavailable\n` : '');
 
-/** Describes the keys that `list` leaves out: how many attempts are in progress, and when the last lease ends. */
+/** Says how many attempts are in progress, and when the last lease ends. By default `list` does not show their keys. */
 export function formatInProgress(records: readonly KeyRecord[]): string {
   if (records.length === 0) return 'No attempt is in progress.\n';
   const until = formatTime(records.reduce((latest, { lease_expires_at }) => Math.max(latest, lease_expires_at), 0));
@@ -74,7 +74,7 @@ const getCommonFields = (key: KeySummary) => ({
     ? `The request named another currency than that of the market, ${key.currency}. The prices are stored under ${key.currency}, not converted.`
     : null,
   'sweep due': key.sweep_due_at === null ? null : formatTime(key.sweep_due_at),
-  // A completed key shows an earlier failure in its history.
+  // `show` puts an earlier failure of a completed key into its history.
   failure: key.status === 'completed' ? null : key.failure,
 });
 
@@ -107,7 +107,6 @@ export function formatKeyDetails(key: KeyDetails, now: number): string {
   });
 }
 
-/** Returns one line of the output of `sweep`. */
 export function formatSweepResult({ time, boq_list_id, result, reason }: SweepResult): string {
   const suffix = reason === null ? '' : `: ${escapeControls(reason)}`;
   return `${formatTime(time)}  ${quoteId(boq_list_id)} ${result}${suffix}\n`;

@@ -22,14 +22,16 @@ const LOCAL_ADDRESS = '127.0.0.1:8080';
 
 /** A project whose id begins with `demo-` is a local one, by Firebase's convention. */
 export function resolveTarget(options: TargetOptions): Target {
-  const { GOOGLE_CLOUD_PROJECT, GCLOUD_PROJECT, DATABASE_ID } = process.env;
-  const project = options.project ?? GOOGLE_CLOUD_PROJECT ?? GCLOUD_PROJECT ?? readDefaultProject();
-  // A variable that is empty counts as unset.
-  const database = options.database ?? (DATABASE_ID === '' ? undefined : DATABASE_ID) ?? DEFAULT_DATABASE_ID;
-  const given = process.env['FIRESTORE_EMULATOR_HOST'] === '' ? undefined : process.env['FIRESTORE_EMULATOR_HOST'];
+  const named = options.project ?? getVariable('GOOGLE_CLOUD_PROJECT') ?? getVariable('GCLOUD_PROJECT');
+  const project = named ?? readDefaultProject();
+  const database = options.database ?? getVariable('DATABASE_ID') ?? DEFAULT_DATABASE_ID;
+  const given = getVariable('FIRESTORE_EMULATOR_HOST');
   const address = given ?? (project.startsWith('demo-') ? LOCAL_ADDRESS : undefined);
   return { project, database, address, isAddressGiven: given !== undefined };
 }
+
+/** Returns a variable of the environment. One that is empty counts as unset. */
+const getVariable = (name: string) => (process.env[name] === '' ? undefined : process.env[name]);
 
 /** Sets the environment variables by which Google's libraries and functions/src find the target. */
 export function useTarget({ project, database, address }: Target): void {

@@ -1,7 +1,5 @@
 import { basename, relative } from 'node:path';
 
-/** Formats text for a terminal and a shell. */
-
 /** Characters that a terminal obeys as commands or does not show. */
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
@@ -27,10 +25,10 @@ export const quoteId = (id: string): string => (isShort(id) ? quote(id) : `${quo
  */
 const UNSAFE_AT_SHELL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}'\\\u2018-\u201b]|(?! )\p{Zs}/u;
 
-/** Returns whether a person can copy an id from a terminal to any shell. */
+/** Returns whether a person can copy an id from a terminal to one of these shells. */
 export const isTypeable = (id: string): boolean => isShort(id) && !UNSAFE_AT_SHELL.test(id);
 
-/** Returns a word as you type it at a shell. Quotes also a leading `=`, `@` or `%`, which has a meaning in some shells. */
+/** Returns a word as you type it at a shell. Also quotes a leading `=`, `@` or `%`, which has a meaning in some shells. */
 export const quoteForShell = (word: string): string =>
   /^[\w+:./-][\w@%+=:./-]*$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 

@@ -136,7 +136,7 @@ class OutcomeReader {
     return outcome;
   }
 
-  /** Reads an outcome that the query does not find, because the key was released, and claimed again after the time range. */
+  /** Reads an outcome that the query does not find, such as that of a key that was claimed again after the time range. */
   async #readOutcome(document_id: string, boq_list_id: string | null): Promise<Outcome> {
     const read = () => this.db.getAll(keyDocument(this.db, boq_list_id ?? ''));
     const [key] = await retry(read, this.context, 'outage');

@@ -27,7 +27,7 @@ import { CALL_TIMEOUTS_MS } from '../src/lib/time-limits';
 export const readKeyRecord = (db: Database, boqListId: string): Promise<KeySnapshot> =>
   readKey(db, keyDocument(db, boqListId));
 
-/** Selects completions without lists, or with another currency than the market's. */
+/** Selects keys without lists, or whose request named another currency than the market's. */
 export type CompletionFilter = { field: 'lists'; value: null } | { field: 'lists.currency_differs'; value: true };
 
 /** Reads a page of the keys with one of these statuses, in order of id. @param after last key of the previous page */
@@ -92,7 +92,7 @@ export async function findKeyRecords(
   return keys.flatMap(({ record, readAt, idTypes }) => (record === undefined ? [] : [{ record, readAt, idTypes }]));
 }
 
-/** Maximum number of requests that one id finds, because a client can send many requests with the same request id. */
+/** Maximum number of requests that an id of one type finds, because clients can repeat a request id without limit. */
 export const MAX_MATCHES = 20;
 
 /** Finds the keys that an id of this type matches, even keys without a record. */
@@ -217,10 +217,11 @@ export async function findNextParent(
   return undefined;
 }
 
-/** Finds request records and lists by their id. */
-export async function findAttemptDocuments(db: Database, id: string): Promise<QueryDocumentSnapshot[]> {
-  if (!isDocumentId(id)) return [];
-  const documents = await db.getAll(...ATTEMPT_COLLECTIONS.map((name) => db.firestore.collection(name).doc(id)));
+/** Finds request records and lists by their id. @param idType undefined for any type */
+export async function findAttemptDocuments(db: Database, id: string, idType?: IdType) {
+  const names = ATTEMPT_COLLECTIONS.filter((name) => idType === undefined || ID_TYPE_OF[name] === idType);
+  if (!isDocumentId(id) || names.length === 0) return [];
+  const documents = await db.getAll(...names.map((name) => db.firestore.collection(name).doc(id)));
   return documents.filter((document) => document.exists) as QueryDocumentSnapshot[];
 }
 
@@ -242,7 +243,6 @@ export async function readAttemptDocuments(db: Database, { document_id, lists }:
 export const countEntries = (db: Database, kind: ListKind, lists: ClaimedLists): Promise<number> =>
   db.count(entriesCollection(db, kind, lists), CALL_TIMEOUTS_MS.query);
 
-/** Maximum number of entries that one call reads. */
 const ENTRIES_PER_CALL = 500;
 
 /** An entry. Its price is undefined unless it is the only field. */

@@ -26,7 +26,7 @@ const OPTIONS: SweepOptions = {
   stopping: shutdown.refuseWrites.signal,
 };
 
-/** Maximum number of log lines of one sweep about records that do not parse. `sweep_ended` has the total. */
+/** Maximum number of log lines of one sweep about records that do not parse. The last line of the sweep has the total. */
 const MAX_UNREADABLE_LINES = 10;
 
 function createReporter(counts: SweepCounts): SweepReporter {
@@ -44,8 +44,8 @@ function createReporter(counts: SweepCounts): SweepReporter {
 }
 
 /**
- * Resumes attempts that crashed or failed for a transient cause. Cloud Scheduler calls this function every
- * minute, and calls can be repeated or overlap ({@link sweep}). It ends when no attempt is due or its time is up.
+ * Resumes attempts that crashed or failed for a transient cause. Cloud Scheduler calls this every minute, and calls can
+ * be repeated or overlap ({@link sweep}). A call ends when no attempt is due, its time is up or the instance stops.
  */
 export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * *', retryCount: 0 }, () =>
   runHandler(runSweep),

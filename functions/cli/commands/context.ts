@@ -17,7 +17,6 @@ import type { TargetOptions } from '../target';
 import type { Terminal } from '../terminal';
 import { count, escapeJsonControls, quoteId } from '../text';
 
-/** The dependencies and options that all commands share. */
 export interface CommandContext {
   readonly terminal: Terminal;
   readonly db: Database;
@@ -38,7 +37,7 @@ export async function findKey(id: string, { idType }: IdOptions, context: Comman
   const found = await retry(find, context.workContext, 'outage');
   const [first, ...others] = found;
   if (first === undefined) {
-    const find = () => findAttemptDocuments(context.db, id);
+    const find = () => findAttemptDocuments(context.db, id, idType);
     throw new UnknownKeyError(id, await retry(find, context.workContext, 'outage'));
   }
   if (others.length === 0) return first;

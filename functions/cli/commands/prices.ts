@@ -7,7 +7,7 @@ import { writeNewFile } from '../new-file';
 import { count, quote } from '../text';
 import type { CommandContext } from './context';
 
-/** Writes both prices of each product as CSV, from the stored entries. @throws CommandError if there are no lists */
+/** Writes both stored prices of each product as CSV. @throws CommandError without lists, or as `writeNewFile` does */
 export async function writePrices({ lists }: KeyRecord, file: string, context: CommandContext): Promise<void> {
   const { db, terminal } = context;
   if (lists === null) throw new CommandError('The key has no lists, because no market matched.');

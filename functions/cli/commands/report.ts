@@ -58,7 +58,7 @@ const TABLE: readonly { title: string; width: number; get: (row: RequestRow) => 
   { title: 'name', width: 40, get: ({ name }) => name },
 ];
 
-/** Returns both currencies if they differ. */
+/** Returns both currencies if they differ, otherwise the request's. */
 const formatCurrency = (sent: string | null, stored: string | null): string | null =>
   sent === null || stored === null || sent === stored ? sent : `${sent}→${stored}`;
 

@@ -19,13 +19,13 @@ export class PayloadNotStoredError extends Error {
 
 export type AttemptOutcome =
   | KeyOutcome
-  /** The attempt failed, but whether its failure is stored is unknown. `retryAfterMs`: as for `failed`. */
+  /** An error ended the attempt, and the state of its key is unknown. `retryAfterMs`: as for `failed`. */
   | { kind: 'unknown'; reason: string; retryAfterMs: number | null };
 
 /**
  * Carries out an attempt that owns its key. Once its payload is stored, a stopped attempt can be resumed.
  *
- *     prepare      a creation stores the rest of the payload; a resume reads it and finds the entries to write
+ *     prepare      a creation stores the rest of the payload; a resume reads the payload if needed, and finds what to write
  *     write        stores the entries of both lists, in batches
  *     complete     makes both lists ready, completes the key and stores the response, in one commit
  *
@@ -73,7 +73,7 @@ async function fail({ keys, record }: RunningAttempt, error: unknown): Promise<A
   try {
     return await keys.applyWithinReserve({ kind: 'fail', attempt: record, reason, cause });
   } catch (failure) {
-    // The commit can have stored the failure. Otherwise the first event of another sender after the lease expires does.
+    // If neither a completion nor this failure took effect, the first event after the lease expires stores a failure.
     const text = `${reason}; the failure could not be stored: ${getErrorMessage(failure)}`;
     const retryAfterMs = isTransientCause(cause) ? SWEEP_WAIT_MS : null;
     return { kind: 'unknown', reason: text, retryAfterMs };

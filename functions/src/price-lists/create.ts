@@ -35,7 +35,7 @@ interface CreationRequest {
  *
  * @param context its signal aborts early enough to leave the time reserved for failing the attempt
  * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed; the
- * error of a claim that had no effect
+ * error of a claim that had no effect, or of the read that checks whether it had one
  */
 export async function createPriceLists(
   submission: PriceListSubmission,
@@ -87,8 +87,8 @@ async function claim(payload: Payload, request: CreationRequest, keys: KeyStore)
   try {
     return await retry(() => tryClaim(payload, newAttempt, request, keys), keys.context, 'claim');
   } catch (cause) {
-    // The claim can have taken effect. Its attempt would then block the key, so the record is read
-    // before the error is thrown.
+    // The claim can have taken effect, and its attempt would then block the key. So the error is thrown only
+    // if a read shows that the key is still available.
     const outcome = await keys.applyWithinReserve({ kind: 'expire', caller: newAttempt });
     if (outcome.kind === 'available') throw cause;
     return outcome;
@@ -133,7 +133,7 @@ function createClaimedLists(market: Market, info: PriceListInfo, { db }: KeyStor
   };
 }
 
-/** Returns a market's text for the list documents. A text that is too long for a text field counts as missing. */
+/** Treats a text of a market that is too long for a text field as missing. */
 const nullIfTooLong = (text: string | null): string | null =>
   text === null || Buffer.byteLength(text) > MAX_TEXT_BYTES ? null : text;
 

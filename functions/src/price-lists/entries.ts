@@ -46,8 +46,8 @@ export function getWriteOrder(count: number, batchSize: number): Uint32Array {
 const ENTRIES_PER_LEASE_CHECK = 1_000;
 
 /**
- * Finds the entries that are missing or differ from the payload. Several resumes share the memory of an instance, so
- * this reads one list at a time and keeps only an index and a flag for each entry of the payload.
+ * Finds the entries that are missing or have a different price from the payload. Several resumes share the memory of
+ * an instance, so this reads one list at a time and keeps only an index and a flag for each entry of the payload.
  */
 export async function findPendingEntries(products: ProductColumns, attempt: RunningAttempt): Promise<PendingEntries> {
   const all = getAllEntries(products);
@@ -84,7 +84,7 @@ async function findStoredEntries(
 }
 
 /**
- * Writes the entries of both lists concurrently, each list batch by batch. An attempt without lists
+ * Writes the pending entries of both lists concurrently, each list batch by batch. An attempt without lists
  * writes nothing. When one list fails, the other stops after its current batch. So this process has no
  * write in progress when the attempt fails, unless the signal has aborted.
  */

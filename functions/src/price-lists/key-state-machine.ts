@@ -27,7 +27,7 @@ import { canResumeAutomatically, getAttemptWaitMs, getReviewWaitMs } from './swe
  *
  * For any order of events:
  * - A completion with lists is final. An operator can release one without lists.
- * - Only the owner of an attempt renews, completes or fails it. Other events first expire a lease that has run out.
+ * - Only the owner of an attempt renews, completes or fails it. Other senders' events first expire a lease that has run out.
  * - An event without effect returns the identical record.
  *
  * The time of an event is the read time of the record that it judges. All stored times come from this
@@ -43,7 +43,7 @@ export type KeyEvent =
   | { kind: 'complete'; attempt: Attempt; info: PriceListInfo }
   /** The owner's attempt failed or was stopped. */
   | { kind: 'fail'; attempt: Attempt; reason: string; cause: FailureCause }
-  /** Expires the lease of another attempt if it has run out. `caller`: null if the sender has no attempt. */
+  /** Expires a lease that has run out, unless the caller owns it. `caller`: null if the sender has no attempt. */
   | { kind: 'expire'; caller: CallerIdentity | null }
   /** An operator, or the sweep, takes over the attempt with this `document_id`. */
   | ({ kind: 'resume'; document_id: string; attempt: Pick<Attempt, 'owner'> } & ResumeDecision)
@@ -64,7 +64,7 @@ export interface ResumeDecision extends OperatorDecision {
 
 export type AttemptDraft = Omit<Attempt, 'claimed_at' | 'lease_expires_at'>;
 
-/** Identifies the attempt that an event is about, as far as its sender knows it. */
+/** Identifies the attempt that the sender of an event works on or resolves, by the fields that the sender knows. */
 export type CallerIdentity = Partial<Pick<Attempt, 'owner' | 'fingerprint' | 'document_id'>>;
 
 /** What a key record means for the sender of an event. */
@@ -75,10 +75,10 @@ export type KeyOutcome =
   | { kind: 'completed'; record: KeyRecord; response: string; isOwn: boolean }
   /** The sender's own attempt failed. `retryAfterMs`: time until the client should ask again; null if an operator must act. */
   | { kind: 'failed'; reason: string; retryAfterMs: number | null }
-  /** An operator gave up the sender's own attempt. */
+  /** An operator released the attempt that the {@link CallerIdentity} identifies. */
   | { kind: 'released' }
   | { kind: 'payload_mismatch' }
-  /** Another attempt is in progress. `retryAfterMs`: time until the sender's client should ask again. */
+  /** An attempt of another owner is in progress. `retryAfterMs`: time until the client should ask again. */
   | { kind: 'blocked'; by: 'attempt'; retryAfterMs: number }
   /** The key requires review, or its record is damaged. `retryAfterMs`: as for `failed`. */
   | { kind: 'blocked'; by: 'review'; retryAfterMs: number | null }
@@ -170,8 +170,8 @@ const isOwnedBy = (record: KeyRecord | undefined, caller: CallerIdentity | null)
   record?.status === 'processing' && record.owner === caller?.owner;
 
 /**
- * Expires the lease of another attempt if it has run out. The owner keeps its own lease, even if that has run out.
- * This is safe because a commit requires that the record is unchanged since its read.
+ * Expires a lease that has run out, unless the caller owns it. The owner can keep such a lease, because its
+ * commit requires that the record is unchanged since its read.
  */
 const settleLease = (
   record: KeyRecord | undefined,

@@ -25,7 +25,7 @@ export interface HeldKey {
   kind: 'owned';
   record: KeyRecord;
   /**
-   * When the lease ends, by the clock of this process. A read with the read time R began no later than R,
+   * When the lease ends at the earliest, by the clock of this process. A read with the read time R began no later than R,
    * so a lease until E lasts at least E - R from the start of the read.
    */
   heldUntil: number;
@@ -35,8 +35,8 @@ export interface HeldKey {
  * Applies events to the record of one key. A change of the record is one commit, on the precondition that
  * the record is unchanged since its read (docs/decisions/0008-conditional-commits.md).
  *
- * `apply` and `applyTo` each make one try, which the caller can repeat. The caller creates the ids and the owner
- * token of an attempt before the first try, so a later try recognizes the writes of an earlier one by the token.
+ * `apply` and `applyTo` each make one try, which the caller can repeat. The caller creates the owner token of an
+ * attempt before the first try. By this token a later try recognizes the writes of an earlier one.
  */
 export class KeyStore {
   constructor(
@@ -78,7 +78,7 @@ export class KeyStore {
     return { ...outcome, heldUntil: startedAt + outcome.record.lease_expires_at - key.readAt };
   }
 
-  /** Applies an event at the end of an attempt, with retries, even if the signal of the context has aborted. */
+  /** Applies an event with retries, within the reserved time, even if the signal of the context has aborted. */
   applyWithinReserve(event: KeyEvent): Promise<AppliedOutcome> {
     return this.#withinReserve((keys) => keys.apply(event));
   }

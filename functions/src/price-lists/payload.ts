@@ -32,7 +32,7 @@ export class Payload {
   }
 }
 
-/** About how many characters to hash, compress or inflate at a time. V8 frees longer strings late. */
+/** About how many characters to hash, compress or inflate at a time. V8 frees much longer strings late. */
 const TEXT_CHUNK_CHARACTERS = 16 * 1024;
 
 /**

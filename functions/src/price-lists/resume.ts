@@ -68,7 +68,7 @@ export async function resume(
 /**
  * Takes over an attempt that requires review, and carries it out: reads its payload, writes the
  * entries that are missing or differ, and completes it. An error after the take-over, even while the
- * payload is read, fails the attempt.
+ * payload is read, fails the attempt. A stop undoes the take-over.
  *
  * @param submission the payload of the attempt, if it has been read already
  * @returns as `runAttempt` does, or the state of the key if it could not be taken over
@@ -94,8 +94,8 @@ async function applyResume(event: Extract<KeyEvent, { kind: 'resume' }>, keys: K
   try {
     return await retry(() => keys.apply(event), keys.context, 'outage');
   } catch (cause) {
-    // The take-over can have taken effect. Its attempt would then block the key, so the record is
-    // read before the error is thrown.
+    // The take-over can have taken effect, and its attempt would then block the key. So the error is thrown
+    // only if a read shows that this resume does not own the key.
     const outcome = await keys.applyWithinReserve({ kind: 'expire', caller: event.attempt });
     if (outcome.kind !== 'owned') throw cause;
     return outcome;
@@ -109,8 +109,8 @@ async function readSubmission(record: KeyRecord, db: Database): Promise<PriceLis
 }
 
 /**
- * Gives up an attempt that requires review, or that completed without lists. Any lists stay failed, and the next
- * request for the key starts a new attempt. A release can be repeated.
+ * Gives up an attempt that requires review, or that completed without lists. Any lists are `failed` afterwards, and the
+ * next request for the key starts a new attempt. A release can be repeated.
  *
  * @throws ResolutionError
  */

@@ -43,7 +43,7 @@ export class RunningAttempt {
     return this.call(() => Promise.resolve());
   }
 
-  /** Makes a call under the lease, and repeats it after a transient error. @throws LeaseLostError, or as `retry` does */
+  /** Makes a call under the lease, and repeats it after a transient error or a conflict. @throws LeaseLostError, or as `retry` does */
   call<T>(fn: () => Promise<T>): Promise<T> {
     const callUnderLease = async () => {
       await this.#renewIfDue();

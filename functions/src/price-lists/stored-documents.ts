@@ -17,7 +17,7 @@ export function createListDocuments(
   return { expected_forward_cost: shared, price_list: { ...shared, date } };
 }
 
-/** Creates the success response of an attempt. Every identical request receives the same bytes. */
+/** Creates the success response of an attempt. The key record stores it, and a replay receives the same bytes. */
 export function createSuccessResponse(attempt: Attempt, info: PriceListInfo, completedAt: number): string {
   const { lists, market_id, products_count, document_id } = attempt;
   const stored = { success: true as const, message: 'Payload is valid and stored', products_count, document_id };

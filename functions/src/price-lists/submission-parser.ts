@@ -13,7 +13,7 @@ import {
 import { describeReceived, expectedError, toFieldErrors } from '../lib/schemas/fields';
 
 /**
- * Parses a price list product by product while its body arrives, so the products need less memory than the body.
+ * Parses a price list product by product while its body arrives, so the products need about as much memory as the body.
  * Validates no product after 100 errors, so rejecting 100,000 invalid products costs no more than accepting valid ones.
  */
 
@@ -55,14 +55,14 @@ function toSubmission(body: unknown, products: ProductsValidator): PriceListSubm
   if (!infoResult.success || errors.length > 0) {
     throw new ValidationError(errors.slice(0, MAX_FIELD_ERRORS), errors.length < MAX_FIELD_ERRORS);
   }
-  return { info: infoResult.data, products: products.takeProducts() };
+  return { info: infoResult.data, products: products.toColumns() };
 }
 
 class ProductsValidator {
   /** The index of each id in the columns. */
-  #indexes = new Map<string, number>();
-  #expectedForwardCostPrices: number[] = [];
-  #priceListPrices: number[] = [];
+  readonly #indexes = new Map<string, number>();
+  readonly #expectedForwardCostPrices: number[] = [];
+  readonly #priceListPrices: number[] = [];
   readonly #errors: FieldError[] = [];
 
   readonly onMember = (id: string, value: unknown): void => {
@@ -93,8 +93,7 @@ class ProductsValidator {
     return this.#indexes.size === 0 ? reject('Expected at least one product') : [];
   }
 
-  /** Returns the products in code-unit order of their ids. Drops its own copy, because this object lives as long as the request. */
-  takeProducts(): ProductColumns {
+  toColumns(): ProductColumns {
     const indexes = this.#indexes;
     // Without a comparison function, strings are sorted in code-unit order, and faster.
     const ids = [...indexes.keys()].sort();
@@ -102,9 +101,6 @@ class ProductsValidator {
     const select = (prices: number[]) => new Float64Array(ids.length).map((_, i) => prices[order[i] ?? 0] ?? NaN);
     const expectedForwardCostPrices = select(this.#expectedForwardCostPrices);
     const priceListPrices = select(this.#priceListPrices);
-    this.#indexes = new Map();
-    this.#expectedForwardCostPrices = [];
-    this.#priceListPrices = [];
     return { ids, expectedForwardCostPrices, priceListPrices };
   }
 }
@@ -119,7 +115,7 @@ const isPlainPrices = (value: unknown): value is ProductPrices =>
 const isPlainPrice = (value: unknown): boolean =>
   typeof value === 'number' && (value > 0 || Object.is(value, 0)) && value < Infinity;
 
-/** Returns an id for the path of an error: truncated if it is longer than an id can be, and well-formed Unicode. */
+/** Returns an id for the path of an error: well-formed, and truncated if it has more characters than a valid id can. */
 const toShownId = (id: string) => (id.length > MAX_DOCUMENT_ID_BYTES ? `${id.slice(0, 100)}…` : id).toWellFormed();
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

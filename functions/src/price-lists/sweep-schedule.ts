@@ -3,7 +3,7 @@ import { SWEEP_INTERVAL_MS, SWEEP_START_MS } from '../lib/time-limits';
 
 /** Computes from a key record when the sweep processes it, and how long clients should wait. */
 
-/** Returns whether an attempt that failed for this cause can succeed when it is resumed. */
+/** Returns whether the cause of a failure can end without an operator, so that a resume can succeed. */
 export const isTransientCause = (cause: FailureCause | null): boolean => cause !== null && cause !== 'error';
 
 /** Delay from a failure to the resume by the sweep, by the number of its earlier resumes. */

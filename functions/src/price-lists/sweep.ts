@@ -25,7 +25,7 @@ export interface SweepResult {
   boq_list_id: string;
   document_id: string;
   trace_id: string | null;
-  /** `left`: the key needs an operator. `deferred`: another process holds or has resolved it, or the resume failed. */
+  /** `left`: the key needs an operator. `deferred`: this sweep could not resolve it, or another process holds or has resolved it. */
   result: 'resumed' | 'would_resume' | 'left' | 'deferred';
   reason: string | null;
 }
@@ -37,8 +37,8 @@ export interface SweepReporter {
 }
 
 /**
- * An event can make a key due at the time of its read, but a query finds the key only after the commit. If that
- * lands later than this, only the next sweep finds the key.
+ * The due time that an event stores can be the time of its read, but a query finds the key only after the commit. If
+ * the commit takes effect more than this later, only the next sweep finds the key.
  */
 const MAX_COMMIT_DELAY_MS = 60_000;
 
@@ -47,7 +47,7 @@ const MAX_COMMIT_DELAY_MS = 60_000;
  * no other due key. A commit requires that the record is unchanged, so sweeps can overlap with each other, with
  * operators and with clients.
  *
- * When the signal aborts, the running attempts fail for a transient cause.
+ * When the signal aborts, the running resumes end: a stop undoes them, and a timeout fails their attempts.
  *
  * @throws the error of a query for due keys, unless the signal has aborted
  */
@@ -120,7 +120,7 @@ class Sweeper {
     for (;;) {
       const { keys, isLast, readAt } = await retry(() => readDueKeys(this.db, this.#from), this.context, 'outage');
       this.#readAt = readAt ?? this.#readAt;
-      // After the last page, the only keys left to find are those that become due later.
+      // After the last page, the only keys left to find are those that become due later, or whose commit was late.
       const since = this.#readAt === undefined ? undefined : this.#readAt - MAX_COMMIT_DELAY_MS;
       this.#from = isLast ? since : keys.at(-1);
       const found = keys.filter((key) => !this.#found.has(toDueId(key)) && !this.#pending.has(key.reference.path));

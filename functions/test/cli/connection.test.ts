@@ -49,11 +49,12 @@ test('the command rejects a FIRESTORE_EMULATOR_HOST without a port', async () =>
   expect([code, err]).toEqual([1, 'FIRESTORE_EMULATOR_HOST is localhost, but must be host:port.\n']);
 });
 
-test('an empty FIRESTORE_EMULATOR_HOST counts as unset', () => {
-  process.env['FIRESTORE_EMULATOR_HOST'] = '';
+test('an empty FIRESTORE_EMULATOR_HOST or GOOGLE_CLOUD_PROJECT counts as unset', () => {
+  Object.assign(process.env, { FIRESTORE_EMULATOR_HOST: '', GOOGLE_CLOUD_PROJECT: '', GCLOUD_PROJECT: 'other' });
   const local = { address: '127.0.0.1:8080', isAddressGiven: false };
   expect(resolveTarget({ project: 'demo-price-lists', database: undefined })).toMatchObject(local);
   expect(resolveTarget({ project: 'production', database: undefined })).toMatchObject({ address: undefined });
+  expect(resolveTarget({ project: undefined, database: undefined })).toMatchObject({ project: 'other' });
 });
 
 test('a GOOGLE_APPLICATION_CREDENTIALS that does not exist is named, within 15 s', async () => {

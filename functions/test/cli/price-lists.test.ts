@@ -343,6 +343,13 @@ test('show prints a list to which no key refers, as the audit names it', async (
   for (const option of ['--payload', '--prices']) expect((await run('show', 'alone', option, '-')).code).toBe(1);
 });
 
+test('an id of another type than --id-type is unknown, and its document is not called a fault', async () => {
+  await submit();
+  const { document_id } = (await readRecord()) as Partial<KeyRecord>;
+  const { code, err } = await run('show', '--id-type', 'price_list_id', String(document_id));
+  expect([code, err]).toEqual([1, containing('No request was ever accepted for ')]);
+});
+
 test('show calls each id what it is, and names the trace and the API key', async () => {
   const trace = 'a'.repeat(32);
   await service.call('addPriceLists', {
