@@ -7,6 +7,7 @@ import type { ReceivedResponse } from './received-response';
 /** A request to send. A header whose value is an array is sent once for each element. */
 export interface RequestSpec {
   method: string;
+  path?: string;
   headers: OutgoingHttpHeaders;
   /** Text and bytes are sent with a Content-Length, anything else in chunks. */
   body?: string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
@@ -18,9 +19,9 @@ export interface RequestSpec {
  */
 export function openRequest(
   port: number,
-  { method, headers }: RequestSpec,
+  { method, path = '/', headers }: RequestSpec,
 ): { request: ClientRequest; response: Promise<ReceivedResponse> } {
-  const opened = request({ host: '127.0.0.1', port, method, headers, agent: false });
+  const opened = request({ host: '127.0.0.1', port, method, path, headers, agent: false });
   const response = new Promise<ReceivedResponse>((resolve, reject) => {
     opened.on('response', (incoming) => void readResponse(incoming).then(resolve, reject));
     opened.on('error', reject);
@@ -31,16 +32,16 @@ export function openRequest(
 /** Sends a request and reads the complete response, even if it arrives before the whole body is sent. */
 export async function sendRequest(
   port: number,
-  { method, headers, body = '' }: RequestSpec,
+  { headers, body = '', ...target }: RequestSpec,
 ): Promise<ReceivedResponse> {
   if (typeof body === 'string' || body instanceof Uint8Array) {
     const length = body === '' ? {} : { 'content-length': Buffer.byteLength(body) };
-    const { request: opened, response } = openRequest(port, { method, headers: { ...length, ...headers } });
+    const { request: opened, response } = openRequest(port, { ...target, headers: { ...length, ...headers } });
     opened.end(body);
     return response;
   }
   const { request: opened, response } = openRequest(port, {
-    method,
+    ...target,
     headers: { 'transfer-encoding': 'chunked', ...headers },
   });
   // A server may reject a request before the upload ends. Only its response matters.

@@ -1,9 +1,10 @@
 import { channel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { createServer, request as openRequest, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { prepareEachRequest } from '../../../../src/lib/http/incoming-requests';
+import { sendRequest } from '../../../support/http';
 
 const OPERATIONS = readdirSync('functions/src').filter((file) => file.endsWith('.ts') && file !== 'index.ts');
 
@@ -31,11 +32,7 @@ describe('each request of a process that serves functions', () => {
   afterAll(() => server.close());
 
   async function receive(path: string, headers: Record<string, string | string[]> = {}) {
-    const { port } = server.address() as AddressInfo;
-    const sent = openRequest({ host: '127.0.0.1', port, path, headers, agent: false }).end();
-    const [incoming] = (await once(sent, 'response')) as [IncomingMessage];
-    incoming.resume();
-    await once(incoming, 'end');
+    await sendRequest((server.address() as AddressInfo).port, { method: 'GET', path, headers });
     return received[0];
   }
 
