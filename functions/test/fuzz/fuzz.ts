@@ -35,7 +35,7 @@ export async function fuzz(
       const { bytes, hung } = await exchangeBytes(port(request), request);
       report.maxMs = Math.max(report.maxMs, performance.now() - startedAt);
       const sentHead = request.pieces[0]?.subarray(0, 5).toString() === 'HEAD ';
-      // A connection that the client destroys may end at any byte, so its responses are not checked.
+      // A connection that the client destroys can end at any byte, so its responses are not checked.
       const { responses, violation } =
         request.end === 'destroy'
           ? { responses: ['destroyed'], violation: undefined }
@@ -63,7 +63,7 @@ async function exchangeBytes(
   let hung = false;
   const closed = new Promise<void>((resolve) => {
     socket.on('data', (chunk: Buffer) => received.push(chunk));
-    // The service may end the connection while the request is still being sent.
+    // The service can end the connection while the request is still being sent.
     socket.on('error', () => undefined);
     socket.on('end', () => socket.destroy());
     socket.on('close', () => resolve());

@@ -55,7 +55,7 @@ test.each(BODIES)('a body of %s takes at most 256 MiB', async (_, ...body) => {
     METADATA_SERVER_DETECTION: 'none',
     ...MEMORY_PROBE_ENV,
   });
-  // The body is sent in chunks, because the response may come before it is complete.
+  // The body is sent in chunks, because the response can come before the body is complete.
   const sendCompressed = (bytes: Buffer) => {
     const packed = gzipSync(bytes, { level: 1 });
     return sendRequest(deployed.port, { method: 'POST', headers: HEADERS, body: [packed] });

@@ -1,6 +1,6 @@
 const ProgramEnvironment = require('../../../test/support/environment.cjs');
 
-/** Skips the rest of a file after its first failed test, which has already killed the mutant. Jest has no setting for this. */
+/** Skips the remaining tests of a file after its first failed test, which has already killed the mutant. Jest has no setting for this. */
 module.exports = class MutantEnvironment extends ProgramEnvironment {
   #hasFailed = false;
 

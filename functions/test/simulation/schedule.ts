@@ -205,7 +205,7 @@ class Schedule {
     const self = this.world.process(name);
     for (const pause of pauses) {
       await self.context.clock.sleep(pause, NEVER);
-      // A client may disconnect. The process continues without it.
+      // A client can disconnect. The process continues without it.
       await Promise.race([this.#sendRequest(submission), self.context.clock.sleep(timeoutMs, NEVER)]);
     }
   }

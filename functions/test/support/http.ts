@@ -44,7 +44,7 @@ export async function sendRequest(
     ...target,
     headers: { 'transfer-encoding': 'chunked', ...headers },
   });
-  // A server may reject a request before the upload ends. Only its response matters.
+  // A server can reject a request before the upload ends. Only its response matters.
   await Promise.race([response, pipeline(Readable.from(body), opened).catch(() => undefined)]);
   return response;
 }

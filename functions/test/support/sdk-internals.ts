@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 
 /*
  * Internal classes of the Firestore SDK. The package does not export them, so this file loads them
- * by path. A new release may move them.
+ * by path. A new release can move them.
  */
 
 const requireHere = createRequire(__filename);

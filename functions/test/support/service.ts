@@ -38,7 +38,7 @@ export interface TestRequest {
   json?: unknown;
 }
 
-/** The functions that a suite calls. It imports only these, so Jest counts it as a test of no others. */
+/** The functions that a suite calls. It imports no other function, so Jest relates it to these only. */
 export type ServedFunctions = Partial<Record<OperationName, HttpsFunction>>;
 
 /** The functions of a suite behind the HTTP layer of the Functions Framework, with the Firestore of the tests. */

@@ -95,7 +95,7 @@ describe('a creation that cannot continue', () => {
     const STOPPED = new StoppedError('the instance stops');
 
     test.each([
-      // The failure may be stored nevertheless, and then only an operator can help.
+      // A commit that fails can have stored the failure. Then only an operator can help.
       ['permanent', REASON, undefined, () => failCommits(database, isEntries)],
       [
         'transient',

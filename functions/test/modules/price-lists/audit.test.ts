@@ -52,7 +52,7 @@ async function runAudit(sampleSize = Infinity, changed: Partial<WorkContext> = {
   return { report, found: found.sort(), progress };
 }
 
-test('a record with values that no call accepts is named, and the others are checked', async () => {
+test('a record with values that no call accepts is named, and other records are checked', async () => {
   const { lists } = await create('a');
   await getKey('a').update({ lists: { ...lists, price_list_id: 'a/b' } });
   await create('b');
@@ -75,7 +75,7 @@ describe('the audit reads', () => {
     await create('a');
     const { report, found } = await runAudit(sampleSize, { random: Math.random });
     // It reads four pages, the request record, its chunk, two lists and two counts. For orphans it reads three
-    // documents, and finds none three times.
+    // documents, and three queries find nothing.
     expect(report).toMatchObject({
       violations: 0,
       keys: 1,
@@ -249,7 +249,7 @@ describe('the audit reports', () => {
     ]);
   });
 
-  test('entries and chunks that are left of deleted documents, and none of another application', async () => {
+  test('entries and chunks of deleted documents, but not those of another application', async () => {
     await create('a');
     for (const id of ['0', 'left', 'z']) await set(`price_lists/${id}/products/p`, { price_list_price: 1 });
     await set('expected_forward_costs/left/products/p', {});

@@ -33,7 +33,7 @@ describe('the search for entries that are not stored', () => {
     return new RunningAttempt(held, new KeyStore(getKey(), db, context), 'outage');
   };
 
-  test('finds entries that are missing, or have another price or none, in the order of writing', async () => {
+  test('finds entries that are missing, or whose price is wrong or a text, in the order of writing', async () => {
     const ids = Array.from({ length: 40 }, (_, i) => `product-${i}`);
     const isPending = (i: number) => i % 3 === 0;
     await store(ids.map((id, i) => [id, isPending(i) ? (i % 2 === 0 ? 1 : '1.5') : 1.5] as const).slice(0, 37));

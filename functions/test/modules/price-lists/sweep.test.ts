@@ -59,7 +59,7 @@ async function runSweep(...args: Parameters<typeof startSweep>) {
 }
 
 /**
- * A clock for a sweep whose commit a test holds. The sweep asks again every 50 ms. All other timeouts are long: if a busy machine
+ * A clock for a sweep while a test holds one of its commits. The sweep asks again every 50 ms. All other timeouts are long: if a busy machine
  * let a call time out, its retry would advance the clock.
  */
 function createHoldingClock(): Clock {
@@ -243,7 +243,7 @@ describe('a sweep', () => {
     expect(performance.now() - startedAt).toBeLessThan(40_000);
   });
 
-  test('that is busy finds a key whose due time is a minute old, because its commit may land so late', async () => {
+  test('that is busy finds a key whose due time is a minute old, because its commit can take effect so late', async () => {
     await fail('a', STOPPED);
     const late = await fail('b');
     database.clock.advance(60_000);
