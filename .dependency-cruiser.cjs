@@ -107,7 +107,7 @@ module.exports = {
     {
       name: 'cli-audit-and-records',
       comment:
-        "The operator's command, the audit and functions/records import no operation, HTTP code or test, and no other folder of the repository.",
+        'The command, the audit and functions/records import no operation, HTTP code or test, and nothing of packages, local, bench or scripts.',
       severity: 'error',
       from: { path: '^functions/(audit|cli|records)/' },
       to: { path: '^(functions/src/([^/]+\\.ts$|lib/http/)|functions/test/|packages/|local/|bench/|scripts/|test/)' },
@@ -128,7 +128,7 @@ module.exports = {
     {
       name: 'local-is-independent',
       comment:
-        'Outside the data pages, local/ imports of the service only the parser of the API key setting and the names of collections.',
+        'Outside the data pages, local/ imports only the parser of the API key setting and the names of collections from the service.',
       severity: 'error',
       from: { path: '^local/', pathNot: '/test/|^local/pages/data/' },
       to: { path: '^(functions/|bench/|test/)', pathNot: '^functions/src/lib/(api-keys|firestore/collections)\\.ts$' },

@@ -8,7 +8,7 @@ export default defineConfig(
   ...tseslint.configs.strictTypeChecked,
   ...tseslint.configs.stylisticTypeChecked,
   {
-    // One program of all files, because a project service, which is made for editors, takes a tenth longer.
+    // One program of all files, because a project service, which is made for editors, takes longer.
     languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {

@@ -13,7 +13,7 @@ const teamId = (orders: number): string => `team-with-${orders}`;
 export function createRecords(orders: readonly number[]): PlainDocument[] {
   return [
     { collection: 'markets', id: PRICE_LIST_MARKET, data: marketOf(0) },
-    ...toRecords('markets', MARKETS, marketOf),
+    ...toRecords('markets', MARKETS - 1, marketOf),
     ...orders.flatMap((size) => {
       return toRecords('orders', size, (i) => orderOf(i, teamId(size)), `${size}-`);
     }),

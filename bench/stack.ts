@@ -27,7 +27,7 @@ const getFolder = (variant: Variant): string =>
 
 let service: string | undefined;
 
-/** Builds every variant, and installs the service as it is deployed. */
+/** Builds the programs of bench/variants, and installs the service as it is deployed. */
 export async function buildVariants(): Promise<void> {
   rmSync(BUILD, { recursive: true, force: true });
   await build({

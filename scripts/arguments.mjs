@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
  * Parses the arguments of a program behind an npm script. `--help` prints the usage and ends the program with 0; an argument that
  * the program does not have ends it with 64.
  *
- * @param usage names every option
+ * @param usage printed for `--help`, and after the message about a wrong argument
  * @param config as `parseArgs` of node:util takes it, without `help`
  */
 export function readArguments(usage, config = {}) {

@@ -91,7 +91,7 @@ async function buildPackage() {
   }
 }
 
-/** Writes the build id, a digest of all contents, where it is logged. @returns contents by file name */
+/** Replaces the placeholder by the build id, a digest of all contents. @returns contents by file name */
 function insertBuildId(files) {
   const sorted = files.toSorted(([a], [b]) => (a < b ? -1 : 1));
   const buildId = createHash('sha256').update(JSON.stringify(sorted)).digest('hex').slice(0, 40);

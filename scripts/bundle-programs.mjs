@@ -6,9 +6,9 @@ import { listBundled, NOT_BUNDLED } from './bundle/production.mjs';
 
 const USAGE = `Usage: node scripts/bundle-programs.mjs FOLDER
 
-Bundles into FOLDER the programs that run with rights in a project, one file each: the operator's command (price-lists.cjs), and
+Bundles the programs that run with rights in a project into FOLDER, one file each: the operator's command (price-lists.cjs), and
 the checks before and after a deployment (deploy-check.cjs, verify.cjs). The command needs only Node. The checks also need this
-repository. None needs an installed package.`;
+repository, and deploy-check.cjs also the package firebase-functions, installed.`;
 
 const PROGRAMS = ['functions/cli/price-lists.ts', 'scripts/deploy-check.ts', 'scripts/verify.ts'];
 

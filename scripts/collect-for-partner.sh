@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Collects in a new folder what a partner needs, as a small site: start page, guides, description, samples and the packed client.
+# Collects what a partner needs in a folder, as a small site: start page, guides, description, samples and the packed client.
 #
 #     scripts/collect-for-partner.sh FOLDER
 #
-# Its pages link only to each other, so the folder can be handed over without this repository.
+# Its pages link to no file outside the folder, so the folder can be handed over without this repository.
 set -euo pipefail
 (($# == 1)) || { echo 'Usage: scripts/collect-for-partner.sh FOLDER' >&2 && exit 64; }
 mkdir -p "$1"

@@ -27,7 +27,7 @@ async function main(): Promise<number> {
 }
 
 const PROJECT_ID = /^[a-z][a-z0-9-]{4,28}[a-z0-9]$/;
-const PROJECT_ID_RULE = 'a project id has 6 to 30 lower-case letters, digits and hyphens, and begins with a letter.';
+const PROJECT_ID_RULE = 'a project id has 6 to 30 lower-case letters, digits and inner hyphens, and a letter first.';
 
 function readOptions(): { project: string; keepRules: boolean } {
   const options = { project: { type: 'string' }, 'keep-rules': { type: 'boolean' } } as const;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sends a price list until the service has created its lists, or until another try would not help.
+"""Sends a price list until the service has created its lists, another try would not help, or the time for retries is over.
 
     pip install -r requirements.txt
     BASE_URL=https://... API_KEY=... python3 add-price-list.py [--allow-other-currency] FILE
@@ -96,6 +96,6 @@ retrying = tenacity.Retrying(
     wait=get_wait,
     stop=tenacity.stop_before_delay(RETRY_SECONDS),
     before_sleep=lambda state: say(f"Retry in {state.upcoming_sleep:.0f} s: {state.outcome.exception().args[0]}"),
-    retry_error_callback=lambda state: finish(2, f"Contact support, not created: {state.outcome.exception().args[0]}"),
+    retry_error_callback=lambda state: finish(2, f"Contact support, no success in time: {state.outcome.exception().args[0]}"),
 )
 check(retrying(send, base_url.rstrip("/") + "/addPriceLists", api_key, content), content, options)

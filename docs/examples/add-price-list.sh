@@ -42,7 +42,7 @@ while :; do
   if [[ -n $retry_after || $status =~ ^(no response|408|429|500|502|503|504)$ ]]; then
     wait=5
     [[ ! $retry_after =~ ^0*([0-9]{1,9})[0-9]*$ ]] || wait=$((10#${BASH_REMATCH[1]} > 1 ? BASH_REMATCH[1] : 1))
-    ((SECONDS + wait < give_up_at)) || finish 2 "Contact support, not created: $summary"
+    ((SECONDS + wait < give_up_at)) || finish 2 "Contact support, no success in time: $summary"
     echo "Retry in $wait s: $summary" >&2
     sleep "$wait"
   elif [[ $status == 5* || $summary == *'requires review'* ]]; then

@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import { Html, html, type Content } from './html';
 import { renderMarkdown, type MarkdownPage } from './markdown';
 
-/** The documents of the repository as pages. Their addresses are their paths, so that each link works here as it does on disk. */
+/** Renders the documents of the repository as pages. Their addresses are their paths, so that each link works here as it does on disk. */
 
 /** What a page shows, without the top that all pages have. */
 export interface GuidePage {
@@ -23,10 +23,10 @@ const ROOTS = ['docs', 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'packages
 const HIDDEN = /(^|\/)(\.[^/]*|node_modules|dist)(\/|$)/;
 
 /**
- * Finds the page of a file or a folder: a document, what a document links to, or what a linked folder contains. Other paths have none.
+ * Finds the page of a file or a folder: a document, what a document links to, or what a linked folder contains. Other paths have no page.
  *
  * @param path from the root of the repository
- * @returns the page, the path of the page to go to, or undefined
+ * @returns the page, the path of the page to redirect to, or undefined
  */
 export function findGuide(path: string): GuidePage | string | undefined {
   if (path === 'docs') return GUIDES_INDEX;

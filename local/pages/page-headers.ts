@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** Protects the local pages from other pages in the same browser. */
 
-/** The headers of every page. No page shows in a frame, and only a page with its own policy runs scripts. */
+/** The headers of every page. No page can be in a frame, and only a page with its own policy runs scripts. */
 export const PAGE_HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': formatPolicy({ 'default-src': "'none'" }),

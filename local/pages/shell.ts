@@ -4,12 +4,11 @@ import { html, type Content, type Html } from './html';
 /** The links at the top of each page: text to address. */
 const SITE_LINKS = { 'API reference': '/', Guides: `/${GUIDES_INDEX}`, Data: '/data' };
 
-/** The frame of every local page: the links at its top, and the content. */
 export interface Shell {
   title: string;
   /** The link at the top that the page belongs to. */
   section: keyof typeof SITE_LINKS;
-  /** Style sheets and scripts beside the common style sheet. */
+  /** Style sheets and scripts besides the common style sheet. */
   head?: Content;
   body: Content;
 }

@@ -13,8 +13,8 @@ interface Description {
 }
 
 /**
- * @returns for each operation of docs/openapi.json the request body of its first example, undefined if it takes none;
- *   for add price lists the example file, as curl's `@`
+ * @returns the request body of the first example of each operation in docs/openapi.json; undefined for a GET. For add price
+ *   lists, `@` and the path of the example file, which curl reads
  */
 export function readSampleBodies(): Record<string, string | undefined> {
   const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as Description;

@@ -3,7 +3,7 @@ import { createRandom, type Random } from './random';
 
 const SEED = 20_261_101;
 
-/** The start (inclusive) and the end (exclusive) of the two years of sample orders. */
+/** The start (inclusive) and the end (exclusive) of the two years of orders and supply orders. */
 const SAMPLE_START = Date.UTC(2024, 10, 1);
 const SAMPLE_END = Date.UTC(2026, 10, 1);
 

@@ -23,7 +23,7 @@ process.once('message', (command: FirestoreCommand) => {
   const toError = (error: unknown): FirestoreReport => ({
     error: error instanceof Error ? error.message : String(error),
   });
-  // If the parent has already ended, nobody reads the report.
+  // The last callback ignores the error of a report to a parent that has already ended.
   void start(command)
     .catch(toError)
     .then((report) => process.send?.(report, () => undefined));

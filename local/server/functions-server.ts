@@ -33,7 +33,7 @@ export interface FunctionsServer {
   origin: string;
   /** Address of each function by name. */
   addresses: ReadonlyMap<string, string>;
-  /** Accepts no more requests, lets open requests finish, and closes all connections after `graceMs` at the latest. */
+  /** Accepts no more connections, lets open requests finish, and closes all connections after `graceMs` at the latest. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export interface FunctionsServer {
  * Serves each HTTPS function behind the Functions Framework's HTTP layer, as in production. Its path is
  * `/<project>/<region>/<name>`, as in Firebase's emulator. Calls scheduled functions on their schedule.
  *
- * @throws the error of `listen`, e.g. with code EADDRINUSE
+ * @throws the error of `listen`, such as EADDRINUSE, or Error for a schedule that {@link startSchedules} does not know
  */
 export async function startFunctionsServer(options: FunctionsServerOptions): Promise<FunctionsServer> {
   const { port, project, functions, getExtraRoute } = options;
@@ -99,8 +99,8 @@ function sendJson(response: Parameters<RequestListener>[1], status: number, body
 }
 
 /**
- * Passes requests to the framework's server, which does not listen itself. Node then emits its request events once per
- * request, as in production.
+ * Passes requests to the framework's server, which does not listen itself. Node then publishes `http.server.request.start`
+ * once per request, as in production.
  */
 function wrapWithFramework(name: string, handler: HttpFunction): RequestListener {
   http(name, handler);
@@ -111,7 +111,7 @@ function wrapWithFramework(name: string, handler: HttpFunction): RequestListener
 async function closeServer(server: Server, graceMs: number): Promise<void> {
   const closed = once(server, 'close');
   server.close();
-  // `close` ends only connections that are idle now. Connections that become idle later would stay open.
+  // `close` ends only connections that are idle now. Connections that become idle later would stay open for up to six seconds.
   const endIdle = setInterval(() => server.closeIdleConnections(), 50);
   const breakOff = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;

@@ -1,4 +1,4 @@
-/** The project id of the local server and its data. The id of a real project never begins with `demo-`. */
+/** The project id of the local server and its data. For Firebase's tools, `demo-` marks a project that exists only locally. */
 export const PROJECT = 'demo-price-lists';
 
 /** The loopback address, so that nothing outside this machine can call the functions. */
@@ -19,7 +19,7 @@ export class StartupError extends Error {}
 
 /** @throws StartupError */
 export function readConfig(env: NodeJS.ProcessEnv): LocalConfig {
-  // An empty value counts as unset, unless it has a meaning of its own.
+  // An empty value counts as unset, except for the key and the origins, where it means none.
   const value = (name: string, byDefault: string) => {
     const set = env[name]?.trim() ?? '';
     return set === '' ? byDefault : set;

@@ -5,8 +5,8 @@ interface LogEntry extends Record<string, unknown> {
 }
 
 /**
- * Prints the log entries of the functions for a person at a terminal from now on; other text is unchanged. Call it before the
- * functions are loaded, because their logger keeps the console methods that exist at that time.
+ * Makes the console print log entries of the functions for a person at a terminal, and other text unchanged. Call it before
+ * the functions are loaded, because their logger keeps the console methods that exist at that time.
  */
 export function installLogFormat(): void {
   for (const method of ['debug', 'info', 'warn', 'error'] as const) {
@@ -19,7 +19,7 @@ export function installLogFormat(): void {
   }
 }
 
-/** A sweep runs every minute. The lines of sweeps that resume and defer nothing would hide other lines. */
+/** A sweep runs every minute. The lines of sweeps that resume and defer nothing would hide other lines, so they are left out. */
 const isIdleSweep = ({ event, resumed, deferred }: LogEntry): boolean =>
   event === 'sweep_ended' && resumed === 0 && deferred === 0;
 

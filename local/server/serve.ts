@@ -9,8 +9,8 @@ import type { RunningFirestore } from './running-firestore';
 import { formatCalls, formatFacts } from './startup-message';
 
 /**
- * Serves the functions and the local pages. start.ts imports this module after it has read the config. The
- * module loads the Firestore SDK, which takes long, only for the first data page, or to add sample data to another Firestore.
+ * Serves the functions and the local pages. start.ts imports this module late, so that it can report a wrong setting at once. The module
+ * loads the Firestore SDK, which takes long, only for the first data page, or for sample data in a Firestore that is not embedded.
  */
 
 export interface LocalServer {

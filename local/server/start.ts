@@ -9,8 +9,8 @@ import { onStopRequest } from './stop-requests';
 
 /**
  * `npm start` serves the built functions until Ctrl-C, over an embedded Firestore or the one that FIRESTORE_EMULATOR_HOST names.
- * `npm run dev` (dev.ts) starts this program after each change: `--sources` serves the source files of the functions, and
- * `--firestore` is the address of the Firestore that dev.ts has embedded. Tests name their copy of the built package by `--package`.
+ * `npm run dev` (dev.ts) starts this program, and again after each change: `--sources` serves the source files of the functions, and
+ * `--firestore` is the address of the Firestore that dev.ts has started. Tests name their copy of the built package by `--package`.
  */
 
 const USAGE = `Usage: npm start
@@ -24,7 +24,7 @@ const SOURCES = 'functions/src/index.ts';
 /** Time for open requests to finish after Ctrl-C. */
 const GRACE_MS = 10_000;
 
-/** If a stop takes longer than this, the terminal says that it waits for open requests. */
+/** If a stop takes longer than this, the program prints that it waits for open requests. */
 const HINT_AFTER_MS = 500;
 
 async function main(): Promise<void> {
@@ -54,7 +54,6 @@ async function main(): Promise<void> {
   console.log(`Ready at ${server.origin} in ${seconds} s. ${hint}Ctrl-C stops it.`);
 }
 
-/** Says where the data is after the server has stopped. */
 function describeData({ firestore }: LocalConfig): string {
   if (typeof firestore === 'string') return `The data is in the Firestore at ${firestore}.`;
   if (firestore.dataDir === ':memory:') return 'The data was in memory only and is gone.';

@@ -149,7 +149,7 @@ function listSettings({ projectId, manifest }: Deployment, ask: AskGoogle): Requ
       },
     ],
     [
-      // Without a policy firebase-tools fails after it has deployed (setupArtifactCleanupPolicies).
+      // Without a policy and without a terminal, firebase-tools fails after it has deployed (promptForCleanupPolicyDays).
       'clean-up policy of the images',
       async () => {
         interface Repository {

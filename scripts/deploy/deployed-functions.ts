@@ -38,7 +38,7 @@ async function readDeployed({ projectId, manifest }: Deployment, ask: AskGoogle)
   });
 }
 
-/** Finds other systems' functions with names of ours, which a deployment would overwrite. */
+/** Finds functions that have names of ours but another account. They belong to other systems, and a deployment would overwrite them. */
 export const checkNames = (readFunctions: ReadFunctions): Requirement => [
   'names of the functions',
   async () => {

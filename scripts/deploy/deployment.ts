@@ -1,6 +1,6 @@
 import type { DeployManifest, ManifestEndpoint } from './manifest';
 
-/** The parts of a deployment, read from the repository. */
+/** The arguments of deploy:check, and what it has read from the repository. */
 export interface Deployment {
   projectId: string;
   manifest: DeployManifest;

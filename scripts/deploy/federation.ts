@@ -25,8 +25,9 @@ interface Provider {
 }
 
 /**
- * Finds the first setting that lets a job of GitHub do more than its environment allows: a provider that accepts other tokens, a
- * role in the whole project, or an environment that can act as several accounts. A project without the pool has no such setting.
+ * Finds the first setting that can let a job of GitHub do more than its environment allows: a provider with another condition or
+ * without the mapping of the environment, a role in the whole project, a member that is not a single environment, or an
+ * environment that can act as several accounts. A project without the pool has no such setting.
  */
 export async function findFederationProblem(projectId: string, ask: AskGoogle): Promise<Problem | undefined> {
   const path = `v1/projects/${projectId}`;

@@ -63,8 +63,9 @@ interface Ruleset {
 }
 
 /**
- * Compares the security rules of a database with firestore.rules. All applications of a project share the rules, so the owner
- * decides whether to replace them. `--keep-rules` skips this check. Without rules, Firestore refuses every client, as firestore.rules does.
+ * Compares the security rules of a database with firestore.rules. All applications that use the database share its rules, so
+ * the owner decides whether to replace them. `--keep-rules` skips this check. Without rules, Firestore refuses every client, as
+ * firestore.rules does.
  */
 export function listRules(
   { projectId, databaseId, rules }: { projectId: string; databaseId: string; rules: string },
@@ -91,5 +92,5 @@ export function listRules(
   ];
 }
 
-/** Leaves out comments and spaces. */
+/** Leaves out `//` comments and white space. */
 const normalize = (rules: string): string => rules.replaceAll(/\/\/.*$/gm, '').replaceAll(/\s+/g, '');

@@ -1,12 +1,12 @@
 import { GoogleAuth } from 'google-auth-library';
 
 /**
- * Sends one request to a Google API: a GET, or a POST if there is a body. Only methods that change
- * nothing are called.
+ * Sends one request to a Google API: a GET, or a POST if there is a body. deploy:check calls only methods
+ * that change nothing.
  *
  * @param api name of the API, such as `firestore`
  * @returns undefined when the resource does not exist
- * @throws GoogleRequestError without credentials or a connection, and for any status of an error but 404
+ * @throws GoogleRequestError without credentials or a connection, and for any error status except 404
  */
 export type AskGoogle = <T>(api: string, path: string, body?: object) => Promise<T | undefined>;
 

@@ -142,7 +142,7 @@ export function listBroadRoles(deployment: Deployment, ask: AskGoogle): Requirem
   ];
 }
 
-/** Reads the policy of the project, and those of its folders and organisation if this account can read them. */
+/** Reads the policy of the project, and those of its folders and organisation if the credentials of this command allow it. */
 async function readPolicies(projectId: string, ask: AskGoogle) {
   interface Ancestry {
     ancestor?: { resourceId: { type: 'project' | 'folder' | 'organization'; id: string } }[];
@@ -195,7 +195,7 @@ export function listDeployerPermissions(deployment: Deployment, ask: AskGoogle):
         : [`lacks ${lacking.join(', ')}`, `${grant} --member=<deployer> --role=${SECRET_ROLE}`];
     },
   ]);
-  // firebase-tools also requires this of App Engine's default account, if the project has one.
+  // firebase-tools also requires that the deployer can act as App Engine's default account, if the project has one.
   const appEngine = getAppEngineAccount(projectId);
   const accounts = [...listEmails(deployment), appEngine].map((email): Requirement => [
     `deployer: acts as ${email}`,

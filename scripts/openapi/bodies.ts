@@ -7,8 +7,8 @@ import { supplyOrderSchema } from '../../functions/src/lib/schemas/responses';
 /** Bodies that the service parses or writes record by record, each as one schema. */
 
 /**
- * Requests are validated with its parts and {@link validateProductId}, because zod's record drops a
- * `__proto__` key and collects every error of 100,000 products.
+ * The service validates requests with the parts of this schema and {@link validateProductId}, because zod's record
+ * drops a `__proto__` key and collects every error of 100,000 products.
  */
 export const addPriceListsRequestSchema = z
   .object({

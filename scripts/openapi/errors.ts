@@ -23,7 +23,7 @@ export const errorDescriptions: Record<ErrorCode, string> = {
   writes_paused: 'An operator has paused price lists. Send the request again after the time in `Retry-After`.',
 };
 
-/** Headers that an error response has besides the common ones. */
+/** Headers that an error response can have besides the common ones. */
 export const errorHeaders: Partial<Record<ErrorCode, HeaderName[]>> = {
   invalid_api_key: ['WWW-Authenticate'],
   method_not_allowed: ['Allow'],
@@ -53,7 +53,7 @@ const BODY_ERRORS: ErrorCode[] = ['validation_failed', 'request_timeout', 'paylo
 
 export const PREFLIGHT_ERRORS: ErrorCode[] = ['origin_not_allowed', 'internal_error'];
 
-/** Returns every error of an operation, without those of its preflight. */
+/** Returns the errors of an operation. Its preflight has {@link PREFLIGHT_ERRORS}. */
 export const getErrorCodes = ({ request, errors = [] }: Operation): ErrorCode[] => [
   ...COMMON_ERRORS,
   ...(request === undefined ? [] : BODY_ERRORS),

@@ -6,8 +6,8 @@ import { devDependencies } from '../../package.json';
 import { createProgramEnvironment, runProgram } from '../support/programs';
 
 /**
- * A headless Chromium from an npm package, for a bare Linux machine: the browser, its fonts, and
- * the four libraries that such a machine lacks. `CHROMIUM_PATH` names another browser.
+ * Starts a headless Chromium from an npm package, with fonts and the libraries that a bare Linux machine
+ * lacks. `CHROMIUM_PATH` names another browser.
  */
 
 /** The folder to which this version of the package is unpacked once. */

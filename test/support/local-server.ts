@@ -4,15 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Firestore } from '@google-cloud/firestore';
-// This type is imported so that Jest finds the tests of `npm start` for a changed file: the process itself is no import.
-import { type PROJECT as LocalProject } from '../../local/server/local-config';
+import { PROJECT } from '../../local/server/local-config';
 import { REGION } from '../../functions/src/lib/region';
 import { DEPLOY_PACKAGE } from '../../functions/test/deployment/deployed';
 import { startProgram, type Variables } from './programs';
 
 /** `npm start` as its user sees it: a process, its output and its responses. */
 
-export const PROJECT: typeof LocalProject = 'demo-price-lists';
+export { PROJECT };
 
 /** How a process ended. */
 export interface ProcessExit {
@@ -33,7 +32,7 @@ export interface LocalServer {
   /** Everything printed so far. */
   output: Readonly<{ stdout: string; stderr: string }>;
   pid: number;
-  /** Sends a signal to it and all that it started. */
+  /** Sends a signal to its process group. */
   kill(signal: NodeJS.Signals): void;
   ended: Promise<ProcessExit>;
   /** Stops it as Ctrl-C does. */
@@ -44,7 +43,7 @@ export interface LocalServer {
 const running = new Set<ChildProcess>();
 const folders: string[] = [];
 
-/** Creates a folder that is removed after the tests. */
+/** Creates a folder that {@link cleanUp} removes. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'price-lists-'));
   folders.push(folder);
@@ -122,7 +121,7 @@ function run(env: Variables, [program = '', ...args]: string[], cwd: string) {
   return { child, output, ended };
 }
 
-/** Returns whether a process, or any process that it started, still runs. */
+/** Returns whether any process of the group that a process leads still runs. */
 export function isGroupRunning(pid: number): boolean {
   try {
     return process.kill(-pid, 0);

@@ -34,7 +34,7 @@ export function createProgramEnvironment(variables: Variables = {}): NodeJS.Proc
 
 export interface ProgramOptions {
   cwd?: string;
-  /** Added to {@link createProgramEnvironment}. */
+  /** Passed to {@link createProgramEnvironment}. */
   env?: Variables;
 }
 

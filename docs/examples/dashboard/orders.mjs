@@ -100,7 +100,7 @@ async function showRecords() {
   showRows(0);
 }
 
-/** Shows a page of the records. The browser would need a minute for 100,000 rows at once. */
+/** Shows a page of the records, because 100,000 rows at once would block the browser. */
 function showRows(start) {
   const { records, kind } = (shown = { ...shown, start });
   const end = Math.min(start + PAGE_SIZE, records.length);
@@ -127,7 +127,7 @@ function toRow(tag, contents) {
   const row = document.createElement('tr');
   for (const content of contents) {
     const cell = row.appendChild(document.createElement(tag));
-    // A field of a malformed record is null.
+    // A field that is missing or malformed in the stored record is null.
     cell.append(...[content ?? '–'].flat());
   }
   return row;

@@ -1,5 +1,5 @@
 /*
- * Reads the warehouses from the service itself, which must allow the origin of this page. No other operation allows a page.
+ * Reads the warehouses from the service itself, which must allow the origin of this page. Pages can call no other operation.
  * The page needs no backend. Its user types the API key, and so can do everything that the key allows.
  */
 const { document, location } = globalThis;

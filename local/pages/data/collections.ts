@@ -26,7 +26,7 @@ export function getLinkedCollection(field: string): string | undefined {
 
 /**
  * Returns whether an index serves a sort. With a filter, firestore.indexes.json must declare an index of exactly
- * the two fields. Without one, the automatic index of the field must not be exempted.
+ * the two fields. Without a filter, the automatic index of the field must not be exempted.
  */
 export function isServed(
   collectionGroup: string,

@@ -15,13 +15,12 @@ export interface CollectionView {
 export interface CollectionPage {
   path: string;
   documents: readonly DocumentSnapshot[];
-  /** Documents that match, over all pages. */
+  /** The number of documents that match the filter. The pages leave out those without the field of `sort`. */
   count: number;
   /** Id of the first document of the next page. */
   next: string | undefined;
 }
 
-/** A collection by its path, with its number of documents. */
 export interface CollectionSize {
   path: string;
   count: number;
@@ -52,7 +51,7 @@ export async function readPage(
   return { path: collection.path, documents: docs.slice(0, size), count, next: docs[size]?.id };
 }
 
-/** Parses the value of a filter. Links write it as JSON, to distinguish 1 from "1". Any other text is taken as it is. */
+/** Parses the value of a filter. Links write it as JSON, to distinguish 1 from "1". Text that is not JSON is taken as it is. */
 function parseValue(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -100,7 +100,7 @@ const REQUEST_COLUMNS = {
   created: 'created_at',
 };
 
-/** The fields of a request that {@link renderRequests} shows, some of them as links. */
+/** The fields that {@link renderRequests} shows, `info` only in part. The page lists the other fields as hidden. */
 const REQUEST_FIELDS = ['info', 'price_list_id', 'expected_forward_cost_id', ...Object.values(REQUEST_COLUMNS)];
 
 /** Renders accepted requests, each with links to its key, its record and its lists. */
@@ -176,8 +176,8 @@ function renderTable(
 }
 
 /**
- * Renders the head of a column, as a link to the view sorted by it: in descending order, if an index serves that and it is not the current
- * order, otherwise in ascending order if an index serves that.
+ * Renders the head of a column. It is a link to the view sorted by the column: of descending and ascending order, the first that an
+ * index serves and that is not the current one. If there is none, the head is plain text.
  *
  * @param field the stored field of the column
  */

@@ -35,7 +35,7 @@ export async function findRequests(
   );
 }
 
-/** Finds the requests that a document of add price lists belongs to; none for any other document. */
+/** Finds the requests that a key record, a request or a list belongs to; none for any other document. */
 export function findRequestsOf(firestore: Firestore, { parent, id }: DocumentReference): Promise<RequestRow[]> {
   const idType = Object.entries(ID_TYPE_OF).find(([collection]) => collection === parent.path)?.[1];
   return idType === undefined ? Promise.resolve([]) : findRequests(firestore, id, [idType]);

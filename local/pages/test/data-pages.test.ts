@@ -191,7 +191,7 @@ test('the pages are read-only and load no script', async () => {
   expect(text).not.toContain('<script');
 });
 
-test('a page offers to sort by a column if an index of firestore.indexes.json serves the order, also within a filter', async () => {
+test('a page offers to sort by a column if an index serves the order, also within a filter', async () => {
   await db.doc('price_lists/one').set({ name: 'One', price_list_price: 1 });
   await db.doc('price_lists/one/products/two').set({ name: 'Two', price_list_price: 1 });
   const findSorts = async (path: string) => (await get(path)).text.match(/sort=-\w+/g)?.sort();

@@ -47,11 +47,11 @@ export class UnusableListsError extends Error {
 
 /**
  * @param baseUrl the part that the addresses of all operations have in common
- * @throws TypeError if `baseUrl` is not an HTTP URL, or `apiKey` cannot be sent as a header
+ * @throws TypeError if `baseUrl` is not an HTTP URL, or `apiKey` is empty or has characters other than printable ASCII
  */
 export function createClient(baseUrl: string, apiKey: string, options: ClientOptions = {}): Client {
   if (!/^https?:/.test(baseUrl) || !URL.canParse(baseUrl)) throw new TypeError('baseUrl must be an HTTP URL');
-  if (!/^[!-~]+$/.test(apiKey)) throw new TypeError('apiKey must not be empty or contain spaces or line breaks');
+  if (!/^[!-~]+$/.test(apiKey)) throw new TypeError('apiKey must be printable ASCII without spaces, and not empty');
 
   const call = async (name: OperationName, value: unknown, callOptions?: CallOptions): Promise<unknown> => {
     const { method, timeoutMs, members } = operations[name];
