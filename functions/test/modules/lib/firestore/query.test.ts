@@ -160,10 +160,14 @@ test('fails after a minute of errors, counted from the last document', async () 
   expect(tookMs).toBeLessThanOrEqual(60_000);
 });
 
-test('throws a permanent error at once', async () => {
-  database.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
+// A query whose index is missing fails with FAILED_PRECONDITION.
+test.each([
+  ['PERMISSION_DENIED', 7],
+  ['FAILED_PRECONDITION', 9],
+] as const)('throws %s at once', async (name, code) => {
+  database.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: name } });
   const db = open();
-  await expect(idsOf(db, selection)).rejects.toMatchObject({ code: 7 });
+  await expect(idsOf(db, selection)).rejects.toMatchObject({ code });
   expect(db.counters.firestoreCalls).toBe(1);
 });
 
