@@ -55,7 +55,7 @@ test.each(postOperationNames)('%s parses an escaped name correctly after a simil
 });
 
 test('a name that needs an escape is parsed as the empty name', () => {
-  const text = String.raw`{"a\n":1,"a":2,"\"a":3,"a\\":4,"\ud800":5,"b":[{"\u0022":"\n"}]}`;
+  const text = String.raw`{"a\n"${' \t\r\n'}:1,"a":2,"\"a":3,"a\\":4,"\ud800":5,"b":[{"\u0022":"\n"}]}`;
   expect(parseJson(text)).toEqual({ '': 5, a: 2, b: [{ '': '\n' }] });
 });
 
