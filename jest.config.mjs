@@ -41,6 +41,6 @@ export default {
   workerIdleMemoryLimit: '1GB',
   // On a busy machine, an idle worker can need more than Jest's half second to end.
   workerGracefulExitTimeout: 5_000,
-  // Ends only a test that hangs. On a busy machine, a test can take twenty times as long, and one that exceeds its limit disturbs the next.
+  // Ends only a test that hangs. On a busy machine, a test can take twenty times as long as usual, and would disturb the next if it were ended.
   testTimeout: 600_000,
 };

@@ -82,7 +82,7 @@ export async function measureAll(bench: BenchContext): Promise<void> {
   if (plan.hasLargestBodies) await largestBodies(bench);
 }
 
-/** The variants whose times are compared. The service is compared with the ordinary SDK function, and for reads also with the best one. */
+/** The variants whose times the benchmark compares: the service, the ordinary SDK function and, for reads, the best one. */
 const COMPARED = ['service', 'sdk'] as const;
 const READ_VARIANTS = [...COMPARED, 'sdk-stream'] as const;
 

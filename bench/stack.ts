@@ -12,7 +12,7 @@ import { engines } from '../package.json';
 
 /** The processes of the benchmark: one embedded Firestore, and one for each measured function. */
 
-/** The programs in bench/variants, which are measured beside the service. */
+/** The programs in bench/variants, with which the benchmark compares the service. */
 const BASELINES = ['sdk', 'sdk-stream', 'bare'] as const;
 
 export type Variant = 'service' | (typeof BASELINES)[number];

@@ -17,7 +17,7 @@ import { NOT_BUNDLED } from './bundle/production.mjs';
  * Builds functions/dist, the folder that a deployment uploads (docs/decisions/0011-one-bundle.md):
  *
  *     index.cjs           loads the function that a process serves
- *     <function>.cjs      one file per function, with the code that it alone needs
+ *     <function>.cjs      one file per function, with the code that only it needs
  *     instance.cjs        what index.cjs calls when a process starts
  *     chunk-<hash>.cjs    code that several functions share, or that is loaded on demand
  *     node-version.cjs    ends a process on a Node that is too old: loaded by index.cjs

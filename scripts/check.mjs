@@ -9,7 +9,7 @@ const CACHE = 'node_modules/.cache';
 
 const CACHED = '--cache --cache-strategy content';
 
-/** The folders whose imports .dependency-cruiser.cjs judges. */
+/** The folders whose imports .dependency-cruiser.cjs restricts. */
 const FOLDERS =
   'functions/src functions/audit functions/cli functions/records functions/test local packages bench test';
 

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
  * @throws Error unless the first line that is neither blank nor a comment is a key
  */
 export function readKeyFile(file: string): string {
-  // A file in UTF-16, as PowerShell's `>` writes it, has null characters here.
+  // A file in UTF-16, as `>` of Windows PowerShell writes it, has null characters here.
   const lines = new TextDecoder().decode(readFileSync(file)).split('\n');
   const key = lines.map((line) => line.trim()).find((line) => line !== '' && !line.startsWith('#')) ?? '';
   if (!/^[^\s:\p{Cc}\ufffd]+$/u.test(key))

@@ -6,7 +6,7 @@ import { html, type Content, type Html } from './html';
 import { PAGE_HEADERS, formatPolicy } from './page-headers';
 import { renderShell } from './shell';
 
-/** The pages of `npm start` besides the data pages: the API reference at `/`, and the documents at their paths. */
+/** Serves the pages of `npm start` besides the data pages: the API reference at `/`, and the documents at their paths. */
 
 const HTML = 'text/html; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';

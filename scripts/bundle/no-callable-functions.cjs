@@ -1,7 +1,7 @@
 'use strict';
 
 /**
- * Stands for firebase-admin/auth and firebase-admin/app-check in the bundle (scripts/build.mjs) and
+ * Replaces firebase-admin/auth and firebase-admin/app-check in the bundle (scripts/build.mjs) and
  * in Jest. firebase-functions uses them to verify the callers of callable functions, and no function
  * here is callable.
  */

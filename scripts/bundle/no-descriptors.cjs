@@ -2,7 +2,7 @@
 const { Enum, Root, Type } = require('protobufjs');
 
 /**
- * Stands for protobufjs/ext/descriptor in the bundle (scripts/build.mjs). @grpc/proto-loader makes
+ * Replaces protobufjs/ext/descriptor in the bundle (scripts/build.mjs). @grpc/proto-loader makes
  * a descriptor of every message that it loads, for gRPC's reflection service. Messages are encoded
  * and decoded without them.
  */

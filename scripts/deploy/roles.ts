@@ -28,7 +28,7 @@ const DEPLOYER_ROLES: Record<string, [resource: string, verbs: string][]> = {
   'roles/serviceusage.serviceUsageAdmin': [['serviceusage.services', 'enable get use']],
 };
 
-/** The deployer's role on the secret alone. With it, firebase-tools lets the accounts of the functions read the secret. */
+/** The deployer's role, only on the secret. With it, firebase-tools lets the accounts of the functions read the secret. */
 const SECRET_ROLE = 'roles/secretmanager.admin';
 const SECRET_PERMISSIONS = [
   'secretmanager.secrets.get',

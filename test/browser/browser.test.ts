@@ -4,7 +4,7 @@ import { cleanUp, startLocalServer, type LocalServer } from '../support/local-se
 import { launchChromium } from './chromium';
 import { expectAccessible, findViolations, readTexts as readTextsOf, setColorScheme } from './inspection';
 
-/** What only a browser shows: how the pages of `npm start` look and work under their policies. */
+/** Tests what only a browser shows: how the pages of `npm start` look and work under their policies. */
 
 let service: LocalServer;
 let browser: Browser;

@@ -9,7 +9,7 @@ import { runProgramSync, startProgram } from '../support/programs';
 import { launchChromium } from './chromium';
 import { expectAccessible, readTexts, setColorScheme } from './inspection';
 
-/** The sample dashboard in a browser: one page behind its backend, and one that reads from the service itself. */
+/** Tests the sample dashboard in a browser: a page behind its backend, and a page that reads from the service itself. */
 
 const KEY = 'browser-test-key';
 const BACKEND = 'docs/examples/dashboard/backend.mjs';

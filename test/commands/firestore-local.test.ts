@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { runProgram } from '../support/programs';
 
-/** The package as another project has it: packed, installed alone, used by the Admin SDK. */
+/** Tests the package as another project uses it: packed, installed without this repository, and called by the Admin SDK. */
 
 const readme = readFileSync('packages/firestore-local/README.md', 'utf8');
 const [, example = ''] = /```ts\n(.*?)```/s.exec(readme) ?? [];

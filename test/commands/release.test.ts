@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { cleanUp, temporaryFolder } from '../support/local-server';
 import { runProgramSync } from '../support/programs';
 
-/** `npm run release:check`, which compares a checkout with an earlier revision. The checkouts here have only what it reads. */
+/** Tests `npm run release:check`, which compares a checkout with an earlier revision. The checkouts here have only what it reads. */
 
 afterAll(cleanUp);
 

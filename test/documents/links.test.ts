@@ -4,7 +4,7 @@ import { renderMarkdown } from '../../local/pages/markdown';
 import { cleanUp, temporaryFolder } from '../support/local-server';
 import { runProgram } from '../support/programs';
 
-/** Every page that code and messages name exists, with its heading, and so does what the archive for partners links to. test/start/pages.test.ts follows the links of pages. */
+/** Tests that pages and headings that code and messages name exist, and targets of links in the archive for partners. */
 
 const NOT_OURS = ['.dev', '.git', '.stryker', '.local-data', 'dist', 'node_modules'];
 const TEXTS = ['.md', '.ts', '.mts', '.mjs', '.cjs', '.json', '.py', '.sh', '.yml', '.html', '.proto'];

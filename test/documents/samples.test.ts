@@ -14,7 +14,7 @@ import { respond, startStub } from './stub-service';
 
 const KEY = 'local-dev-key';
 const PAYLOAD = 'docs/examples/price-list.json';
-/** A key and a certificate that nobody trusts. */
+/** A key and a certificate that no program trusts. */
 const CERTIFICATE = readFileSync('functions/test/deployment/fixtures/firestore-tls.pem');
 const PYTHON = process.env['PYTHON'] ?? 'python3';
 
@@ -24,7 +24,7 @@ interface Call {
   options?: string[];
   retrySeconds?: number;
   requestSeconds?: number;
-  /** Where the shell sends stdout. */
+  /** A redirection of stdout in the shell, or a pipe. */
   stdout?: string;
   env?: Variables;
 }

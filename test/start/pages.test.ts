@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { request as openRequest, type IncomingMessage } from 'node:http';
 import { cleanUp, call, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
 
-/** The pages of `npm start`, as a browser asks for them. */
+/** Requests the pages of `npm start` as a browser does, without running their scripts. */
 
 let local: LocalServer;
 let origin: string;

@@ -17,7 +17,7 @@ import {
 import { forkProgram, runProgram } from '../support/programs';
 
 /**
- * The interface of `npm start`: the variables of CONTRIBUTING.md#local-environment-variables, and
+ * Tests the interface of `npm start`: the variables of CONTRIBUTING.md#local-environment-variables, and
  * how it starts and stops. Some tests that need no ready server run concurrently, before all others.
  */
 

@@ -14,7 +14,7 @@ import {
 } from '../support/local-server';
 import { text } from 'node:stream/consumers';
 
-/** `npm run verify` against `npm start`. */
+/** Runs `npm run verify` against `npm start`. */
 
 function writeKeyFile(content: string | Buffer): string {
   const file = join(temporaryFolder(), 'key');

@@ -1,6 +1,6 @@
 const { default: Sequencer } = require('@jest/test-sequencer');
 
-/** Suites that start programs or search for long. Without durations of an earlier run, Jest begins with the largest files, so it would run many of these last. */
+/** Suites that start programs or search for a long time. Without durations of an earlier run, Jest would run many of them last. */
 const SLOW = /simulation|conformance|resilience|storage|\/(cli|fuzz|deployment|start|documents|browser|commands|dev)\//;
 
 /** Begins with the slow suites, so that none of them runs alone at the end. */

@@ -20,7 +20,7 @@ interface Page {
   page: Html;
 }
 
-/** Sends the requested page, or a page with the error. */
+/** Sends the requested page, a page with the error, or an empty 405. */
 export async function respond(
   getFirestore: () => Promise<Firestore>,
   request: IncomingMessage,

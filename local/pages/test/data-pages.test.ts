@@ -8,7 +8,7 @@ import { createDataRoutes } from '../data';
 import { PAGE_SIZE } from '../data/data-source';
 import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../../packages/firestore-local/src';
 
-/** The data pages by HTTP, over a real Firestore client and the embedded Firestore. */
+/** Tests the data pages by HTTP, over a real Firestore client and the embedded Firestore. */
 
 let firestore: EmbeddedFirestore;
 let db: Firestore;
