@@ -3,7 +3,7 @@ import { get, int, read, set, times, type Call } from './conformance/calls';
 import { connect } from './conformance/protocol';
 import { runSequence } from './conformance/sequence';
 
-/* Tests reads of earlier versions. They need a clock that the test controls, so they cannot be recorded from Google's emulator. */
+/* Reads of earlier versions that need a clock which the test controls. They cannot be recorded from Google's emulator. */
 
 const START = Date.UTC(2026, 0, 1);
 const MINUTE_MS = 60_000;

@@ -16,7 +16,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const COMMAND = 'packages/firestore-local/src/command.ts';
 
-/** Starts the command `firestore-local`. Returns its address when it is ready, or its output if it stops instead. */
+/** Starts the command `firestore-local`, and waits until it is ready or has ended. If it has ended, the address is empty. */
 async function spawnServer(
   options = ['--port', '0', '--data', folder],
 ): Promise<{ child: ChildProcess; address: string; output: string }> {

@@ -9,7 +9,7 @@ export interface FirestoreTestServer {
   close(): Promise<void>;
 }
 
-/** Creates a client as FIRESTORE_EMULATOR_HOST would, without a variable that all tests of the process share. */
+/** Creates a client without FIRESTORE_EMULATOR_HOST, which all tests of the process would share. */
 export const connect = (address: string, projectId: string): Firestore =>
   new Firestore({ projectId, host: address, ssl: false, customHeaders: {} });
 

@@ -9,7 +9,7 @@ import { Timestamp } from '../protocol/values';
 import { assertWrite } from './write-rules';
 import { applyWrite } from './writes';
 
-/** The operations that write documents. They are synchronous, so no other call runs between their reads and their writes. */
+/** Writes documents. A commit is synchronous, so no other call runs between its reads and its writes. */
 export class Commits {
   constructor(
     private readonly store: Store,

@@ -77,9 +77,9 @@ export class Indexes {
   }
 
   /**
-   * Counts the index entries of a document. Each field, also within a map, has one per ascending or descending index, and an
-   * array also has one per distinct element. A composite index whose fields all exist adds one, or one per distinct element of an
-   * array that it contains.
+   * Counts the index entries of a document. Each field, also within a map, has one per ascending or descending index. An index
+   * of array elements has one per distinct element. A composite index of fields that all exist has one, or one per distinct
+   * element if it covers the elements of an array.
    */
   countEntries(group: string, fields: MapValue): number {
     let count = 0;
@@ -117,7 +117,7 @@ export class Indexes {
       }));
   }
 
-  /** Returns the indexes of a field: of its override, else of the nearest map's override, else of `*`, else the automatic ones. */
+  /** Returns the indexes in the override of a field, else of the nearest map around it, else of `*`, else the automatic ones. */
   private getFieldIndexes(group: string, path: FieldPath): readonly FieldIndex[] {
     const overrides = this.definitions.fieldOverrides ?? [];
     if (overrides.length === 0) return AUTOMATIC;
@@ -149,7 +149,7 @@ export class Indexes {
     return found && equalities.every((path) => covered.has(path));
   }
 
-  /** Returns the indexes of the query's fields and all composite indexes, each with the document name as its last field. */
+  /** Returns the indexes of the query's fields and the composite indexes of its group, each with the document name at the end. */
   private getCandidates({ group, scope, equalities, suffix }: IndexRequirement): IndexField[][] {
     const paths = new Set([...equalities, ...suffix.map(({ path }) => path)].filter((path) => path !== '__name__'));
     const single = [...paths].flatMap((path) =>
@@ -193,7 +193,7 @@ export type Term = Exclude<Filter, { kind: 'and' }>;
 export const getTerms = (filter: Filter): readonly Term[] =>
   filter.kind === 'and' ? filter.filters.flatMap(getTerms) : [filter];
 
-/** Returns whether a term limits its field to given values. The order then needs no term for that field. */
+/** Returns whether a term limits its field to given values. The order has no implicit term for that field. */
 export const isEquality = (term: Term): boolean => term.kind === 'isNull' || term.op === '==' || term.op === 'in';
 
 function toIndexRequirement(

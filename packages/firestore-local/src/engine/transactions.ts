@@ -12,7 +12,7 @@ export interface Transaction {
   readonly reads: (() => boolean)[];
 }
 
-/** The transactions of a server that have neither committed nor been rolled back. */
+/** The open transactions of a server. */
 export class Transactions {
   /** By id, oldest first. */
   private readonly open = new Map<string, Transaction>();
@@ -35,7 +35,7 @@ export class Transactions {
   }
 
   /**
-   * Ends a transaction for its commit, even if the commit fails.
+   * Ends a transaction for its commit, even if the commit then fails.
    * @throws RpcError ABORTED if something that the transaction has read has changed
    */
   endForCommit({ id, reads }: Transaction): void {
@@ -49,7 +49,6 @@ export class Transactions {
     this.open.delete(id);
   }
 
-  /** Ends all transactions without a commit. */
   clear(): void {
     this.open.clear();
   }

@@ -27,8 +27,9 @@ export function assertWrite(write: Write): void {
 }
 
 /**
- * A document of at most this many encoded bytes is not measured. Its fields count at most eight times their bytes, and its name
- * about 300,000. An array element takes at least four bytes, so only an array in more than 16 indexes could exceed the limit.
+ * A document of at most this many encoded bytes is not measured. Its fields have a size of at most eight times these bytes, and
+ * its name of about 300,000. An array element takes at least four, so only an array in more than 16 indexes could have too many
+ * index entries.
  */
 const SMALL_DOCUMENT_BYTES = MAX_INDEX_ENTRIES / 4;
 

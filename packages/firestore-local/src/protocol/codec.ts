@@ -188,7 +188,7 @@ export function createFieldReader(path: FieldPath): (fields: Buffer) => Value | 
     if (!seekEntry(reader, last)) return undefined;
     const length = reader.uint32();
     if (reader.buf[reader.pos] !== INTEGER_TAG) return valueType.decode(reader, length) as Value;
-    // Most queries compare integers, so this path decodes them without creating a message.
+    // Queries compare integers such as times in milliseconds, so this path creates no message for them.
     reader.pos++;
     return toBigInt(reader.int64() as unknown as Int64);
   };

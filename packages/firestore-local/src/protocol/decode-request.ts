@@ -53,7 +53,6 @@ const readers: { readonly [K in Rpc]: (request: Message) => Requests[K] } = {
   },
 };
 
-/** All operations that are served. */
 export const RPCS = Object.keys(readers) as readonly Rpc[];
 
 const service = root.lookupService('google.firestore.v1.Firestore');

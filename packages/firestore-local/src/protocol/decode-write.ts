@@ -5,7 +5,6 @@ import type { Precondition, Write } from './requests';
 import { assertMicroseconds } from './value-rules';
 import type { Timestamp } from './values';
 
-/** Reads one write of a commit. */
 export function readWrite(message: Message): Write {
   const precondition = readPrecondition(message['currentDocument']);
   if (has(message, 'delete')) return { kind: 'delete', name: toText(message['delete']), precondition };

@@ -95,7 +95,7 @@ interface Connection {
 
 const SERVICE = '/google.firestore.v1.Firestore/';
 
-/** Reads the request of one call and passes it to the handler. Discards all bytes after the request or after a failure. */
+/** Passes the request of a call to the handler, or refuses each message of an operation that is not served. */
 function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connection: Connection): void {
   const { socket, handle, memory } = connection;
   stream.on('error', ignore);

@@ -23,7 +23,6 @@ export function readMicros(value: unknown): number | undefined {
   return time?.micros;
 }
 
-/** Reads and checks the name of the database in a request. */
 export function readDatabase(request: Message): string {
   const database = toText(request['database']);
   assertDatabaseName(database);

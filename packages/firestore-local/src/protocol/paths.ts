@@ -90,7 +90,7 @@ export function parseFieldPath(text: string): FieldPath {
   return path;
 }
 
-/** Reads `a.b`, or with quoted steps: `` a.`b.c` ``. In a quoted step, a backslash escapes the next character. */
+/** Reads a path such as `a.b` or `` a.`b.c` ``. In a quoted step, a backslash escapes the next character. */
 function readSteps(text: string): FieldPath {
   if (SIMPLE_PATH.test(text)) return text.split('.');
   const steps: string[] = [];

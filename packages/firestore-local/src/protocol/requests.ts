@@ -30,7 +30,6 @@ export type Filter =
   | { readonly kind: 'isNull'; readonly path: FieldPath }
   | { readonly kind: 'field'; readonly path: FieldPath; readonly op: Operator; readonly value: Value };
 
-/** Operators that compare a field with a value. */
 export type Operator = '<' | '<=' | '>' | '>=' | '==' | 'in';
 
 /** One term of an order. */
@@ -73,5 +72,5 @@ export interface Requests {
   ListCollectionIds: { parent: string; pageSize: number };
 }
 
-/** The operations that the server supports. A call of another operation fails with UNIMPLEMENTED. */
+/** The operations that the server supports. */
 export type Rpc = keyof Requests;

@@ -12,7 +12,7 @@ export interface ResponseStream {
   fail(error: RpcError): void;
   /** Destroys the connection of the call, with all other calls on it. */
   destroyConnection(): void;
-  /** Whether `end` or `fail` was called. */
+  /** Whether `end` or `fail` was called while the stream was open. */
   readonly hasEnded: boolean;
   /** Whether the client cancelled the call, or its connection closed, before the status. */
   readonly cancelled: boolean;
@@ -42,7 +42,7 @@ export function createResponseStream(stream: ServerHttp2Stream, socket: Socket):
   let hasEnded = false;
   let cancelled = false;
   stream.once('close', () => (cancelled = !hasEnded));
-  // Headers precede an error too. Without them, the SDK treats the error as a missing response and retries the call.
+  // Headers precede an error too. Without them, the SDK repeats a read after every error, because no response has begun.
   const sendHeaders = (): void => {
     if (!stream.headersSent) stream.respond({ 'content-type': 'application/grpc' }, { waitForTrailers: true });
   };
@@ -89,7 +89,7 @@ export function createResponseStream(stream: ServerHttp2Stream, socket: Socket):
 /** The maximum length of a status text. It can quote a long name, and Node refuses headers of more than 64 KiB. */
 const MAX_TEXT = 4000;
 
-/** Truncates and percent-encodes `%` and all but printable ASCII: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
+/** Truncates a text and percent-encodes it for a header: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
 const encodeMessage = (message: string): string =>
   message
     .slice(0, MAX_TEXT)

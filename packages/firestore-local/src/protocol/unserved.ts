@@ -4,7 +4,7 @@ import { RpcError, unsupported } from './errors';
 import { toMessage } from './message-readers';
 import type { ResponseStream } from './response-stream';
 
-/** Operations that the server refuses at each message, with the reason. Mobile SDKs then call `Write` again. */
+/** The operations that the server refuses, with the reason. Mobile SDKs call `Write` again after the refusal. */
 export const UNSERVED: Readonly<Record<string, (message: Buffer, response: ResponseStream) => void>> = {
   Listen: refuseTarget,
   Write: (_, response) => response.fail(unsupported('Writes of web and mobile SDKs')),

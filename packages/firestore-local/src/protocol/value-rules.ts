@@ -17,7 +17,7 @@ export function assertTimestamp({ seconds, nanos }: Timestamp): void {
   if (nanos < 0 || nanos > 999_999_999) throw invalid('Timestamp nanos exceeds limit for field.');
 }
 
-/** @throws RpcError INVALID_ARGUMENT if a time in a request has more than microsecond precision */
+/** Checks a read time or an update time. @throws RpcError INVALID_ARGUMENT for more than microsecond precision */
 export function assertMicroseconds({ nanos }: Timestamp): void {
   if (nanos % 1000 !== 0) throw invalid('timestamp cannot have more than microseconds precision');
 }

@@ -36,11 +36,11 @@ export class Reference {
   constructor(readonly name: string) {}
 }
 
-/** Converts a plain object to the fields of a document, as the SDKs do: an integral number is an integer. */
+/** Converts a plain object to the fields of a document. As in the SDKs, a safe integer becomes an integer. */
 export const toFields = (data: Readonly<Record<string, unknown>>): MapValue =>
   new Map(Object.entries(data).map(([key, value]) => [key, toValue(value)]));
 
-/** @throws TypeError for a value that JSON cannot represent */
+/** @throws TypeError for undefined, a bigint, a symbol or a function */
 function toValue(value: unknown): Value {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
@@ -49,7 +49,6 @@ function toValue(value: unknown): Value {
   throw new TypeError(`A value of the type ${typeof value} is not plain.`);
 }
 
-/** Returns whether a value is an integer or a double. */
 export const isNumber = (value: Value | undefined): value is bigint | number =>
   typeof value === 'number' || typeof value === 'bigint';
 

@@ -228,7 +228,7 @@ const fieldPaths: readonly (readonly string[])[] = [
   ...[[], ['f', 'f'], ['m', 'm.k'], ['m.k', 'm.n'], ['m.k', 'f', 'none']],
 ];
 
-/** Cases of several calls by their titles. */
+/** The calls of further cases, by title. */
 const scripts: Readonly<Record<string, readonly Call[]>> = {
   'the order of all values': [
     fill(...ALL_VALUES),

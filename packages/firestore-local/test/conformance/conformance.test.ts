@@ -6,7 +6,7 @@ import { deviations } from './deviations';
 import { connect, type Server } from './protocol';
 import { runSequence, type Answer } from './sequence';
 
-/** The recorded answers of Google's emulator, by the titles of their cases. record.ts must record a new or changed case. */
+/** The recorded answers of Google's emulator, by the titles of their cases. After a case is added or changed, run record.ts. */
 const [, ...lines] = readFileSync(`${__dirname}/recording.jsonl`, 'utf8').trimEnd().split('\n');
 const recorded = new Map(lines.map((line) => JSON.parse(line) as [string, Answer[]]));
 

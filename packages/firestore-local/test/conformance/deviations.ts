@@ -52,7 +52,7 @@ export const deviations: readonly Deviation[] = [
   },
   {
     title: 'a precondition on an update time that is later than the stored one',
-    reason: 'the document must have been last updated at that time; FAILED_PRECONDITION otherwise',
+    reason: 'the document must have been last updated at that time; the source names no status otherwise',
     source: `${RPC}#precondition`,
     calls: [set('a/1'), set('a/1', {}, updated('$time:0+1'))],
     code: FAILED_PRECONDITION,
@@ -77,8 +77,8 @@ export const deviations: readonly Deviation[] = [
     commit({ update: { name: `${DOCUMENTS}/a/1`, fields: {} } }, { delete: OTHER }),
   ].map((call, i) => ({
     title: `a document of another database than that of the request, ${i + 1}`,
-    reason: 'the documents of a request are of its database',
-    source: `${RPC}#commitrequest`,
+    reason: 'a read fails if a document is not in its database; the source says nothing about commits',
+    source: `${RPC}#batchgetdocumentsrequest`,
     calls: [call],
     code: INVALID_ARGUMENT,
   })),
