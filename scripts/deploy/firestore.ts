@@ -92,5 +92,5 @@ export function listRules(
   ];
 }
 
-/** Leaves out `//` comments and white space. */
+/** Leaves out `//` comments and whitespace. */
 const normalize = (rules: string): string => rules.replaceAll(/\/\/.*$/gm, '').replaceAll(/\s+/g, '');

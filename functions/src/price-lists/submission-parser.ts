@@ -59,7 +59,7 @@ function toSubmission(body: unknown, products: ProductsValidator): PriceListSubm
 }
 
 class ProductsValidator {
-  /** The index of each id in the columns. */
+  /** The index of each id in the two arrays of prices, which are in the order of arrival. */
   readonly #indexes = new Map<string, number>();
   readonly #expectedForwardCostPrices: number[] = [];
   readonly #priceListPrices: number[] = [];
