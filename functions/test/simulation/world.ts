@@ -245,7 +245,7 @@ export class Simulator {
   /** Lets one process continue at a time, until all have ended or {@link Simulator.stop} is called. */
   async runUntilIdle(rates: FaultRates): Promise<void> {
     while (!this.#stopped) {
-      await this.#isBlockingtill();
+      await this.#waitForStandstill();
       const due = this.#waiting.filter(({ at }) => at <= this.now);
       const late = this.#late.filter(({ at }) => at <= this.now);
       if (due.length + late.length === 0) {
@@ -266,7 +266,7 @@ export class Simulator {
       }
     }
     // Wait until the last process reaches its next gate, so that it makes no call after the schedule.
-    await this.#isBlockingtill();
+    await this.#waitForStandstill();
   }
 
   note(process: Process, text: string): void {
@@ -274,7 +274,7 @@ export class Simulator {
   }
 
   /** Waits until every running process is at a gate or asleep. */
-  async #isBlockingtill(): Promise<void> {
+  async #waitForStandstill(): Promise<void> {
     do {
       for (let turns = 0; turns < 2; turns += 1) await turn();
     } while (
