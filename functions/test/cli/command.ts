@@ -24,15 +24,15 @@ export interface RunningCommand {
 
 export interface CommandProgram {
   start: (...args: string[]) => RunningCommand;
-  /** Runs a command from a line for `sh`, in which `"$@"` is the command with its arguments. */
+  /** Runs a line in `sh`. In the line, `"$@"` is the command with its arguments. */
   runInShell: (line: string, ...args: string[]) => Promise<CommandOutput>;
   remove: () => Promise<void>;
 }
 
-/** Runs a command in this process, which is faster than a new one. */
+/** Runs a command in this process, because it takes longer to start another process. */
 export const runCommand = (...args: string[]): Promise<CommandOutput> => runWithInput(new PassThrough(), args);
 
-/** Runs a command as at a terminal, where an operator types a line. */
+/** Runs a command whose input is a terminal, in which the operator has typed a line. */
 export function runCommandAtTerminal(line: string, ...args: string[]): Promise<CommandOutput> {
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
   stdin.write(`${line}\n`);
@@ -40,7 +40,7 @@ export function runCommandAtTerminal(line: string, ...args: string[]): Promise<C
 }
 
 async function runWithInput(stdin: PassThrough, args: string[]): Promise<CommandOutput> {
-  // Like a pseudo-terminal without a size.
+  // A pseudo-terminal without a size has 0 columns.
   const stdout = Object.assign(new PassThrough(), { columns: 0 });
   const stderr = new PassThrough();
   const output = Promise.all([text(stdout), text(stderr)]);

@@ -7,7 +7,7 @@ import { createWorkContext } from '../../src/lib/work-context';
 import { useTestService } from '../support/service';
 import { runCommand } from './command';
 
-/** What an operator is told, and how soon, if the command cannot reach the database. */
+/** Tests what the command says, and how soon, if it cannot reach the database. */
 
 const service = useTestService({});
 beforeEach(() => {
@@ -25,7 +25,7 @@ const PRODUCTION: Target = {
   isAddressGiven: false,
 };
 
-/** Matches the raw text of a gRPC or socket error, and a line of a stack. */
+/** Matches the raw text of a gRPC or socket error, or a line of a stack trace. */
 const RAW = /UNAVAILABLE:|ECONNREFUSED|\d+ [A-Z]+_?[A-Z]+:|    at /;
 
 test('if no local database runs, the error names the command that starts one', async () => {
@@ -57,7 +57,7 @@ test('an empty FIRESTORE_EMULATOR_HOST or GOOGLE_CLOUD_PROJECT counts as unset',
   expect(resolveTarget({ project: undefined, database: undefined })).toMatchObject({ project: 'other' });
 });
 
-test('a GOOGLE_APPLICATION_CREDENTIALS that does not exist is named, within 15 s', async () => {
+test('if the file of GOOGLE_APPLICATION_CREDENTIALS does not exist, the command names it within 15 s', async () => {
   process.env['FIRESTORE_EMULATOR_HOST'] = '';
   const file = '/none/credentials.json';
   process.env['GOOGLE_APPLICATION_CREDENTIALS'] = file;

@@ -34,7 +34,7 @@ const failAfter = (commits: number) => submitAndFail(service, BODY, { commits })
 
 const readRecord = async () => (await getKey(KEY).get()).data() ?? {};
 
-/** Puts the key's attempt in progress, with an expired lease. */
+/** Makes the key `processing` with an expired lease, as after a crash. */
 const expireLease = () => getKey(KEY).update({ status: 'processing', lease_expires_at: 1 });
 
 async function expectReady(): Promise<AddPriceListsBody> {
@@ -89,7 +89,7 @@ test('list, show and resume take a failed attempt to ready lists', async () => {
   expect((await run('list')).out).toBe(NOTHING);
 });
 
-test('an attempt is listed and resumed once its lease expired, and rejected before', async () => {
+test('until the lease of an attempt expires, list does not show its key, and resume and release reject it', async () => {
   await failAfter(1);
   await expireLease();
   expect((await run('list')).out).toMatch(/^1 key waits for the sweep, oldest first\.\n[^]* lease +expired at /);
@@ -155,7 +155,7 @@ test('resume --json prints a line with the key for each of several keys, even fo
   ]);
 });
 
-test('resume and release name a completed or released key before they ask', async () => {
+test('resume and release of a released key, or of one with ready lists, say so and ask nothing', async () => {
   const { text } = await submit();
   expect(await run('resume', KEY)).toMatchObject({
     code: 0,
@@ -169,7 +169,7 @@ test('resume and release name a completed or released key before they ask', asyn
   expect(await run('release', KEY, '--reason', 'x')).toMatchObject({ code: 0, out: containing(before) });
 });
 
-test('resume and release name no lists for a key without a market', async () => {
+test('resume and release say that a key has no lists if no market matched', async () => {
   await submit(createPriceListBody(1, { boq_list_id: KEY, market_id: 'none' }));
   await getKey(KEY).update({ status: 'requires_review', response: null });
   for (const args of [
@@ -194,7 +194,7 @@ test('a request id of two keys is rejected, with the arguments that name each', 
   expect(err).toContain("\n  --id-type boq_list_id 'the other'  # by request_id\n");
 });
 
-test('a request id of more keys than are shown says so', async () => {
+test('if a request id matches more keys than the command shows, the error says so', async () => {
   await submit();
   const record = await readRecord();
   const ids = Array.from({ length: 21 }, (_, i) => `key ${i}`);
@@ -295,7 +295,7 @@ function runNext({ out }: CommandOutput, ...options: string[]): Promise<CommandO
   return run(verb, ...options, ...rest);
 }
 
-test('list counts keys for an operator and keys for the sweep separately, and suggests to show one for an operator', async () => {
+test('list counts keys for an operator and keys for the sweep separately, and its next command shows one for an operator', async () => {
   await failAttempt('due', { failure_cause: 'timeout' });
   await failAttempt('left');
   const { out } = await run('list');
@@ -303,7 +303,7 @@ test('list counts keys for an operator and keys for the sweep separately, and su
   expect(out).toMatch(/Next: npx price-lists show --id-type boq_list_id left\n$/);
 });
 
-test('a completed key shows an earlier failure as history, and names no next command', async () => {
+test('show prints an earlier failure of a completed key as history, and no next command', async () => {
   await failAfter(1);
   expect((await run('show', KEY)).out).toMatch(/^ +failure +\S/m);
   await run('resume', KEY, '--yes');
@@ -333,7 +333,7 @@ test('list names records that do not parse', async () => {
   expect(err).toContain('price_list_idempotency/damaged cannot be read and is left out.');
 });
 
-test('show prints a list to which no key refers, as the audit names it', async () => {
+test('show prints a list document to which no key refers, and calls it a fault', async () => {
   await service.db.doc('price_lists/alone').set({ status: 'ready' });
   const { code, out, err } = await run('show', '--id-type', 'price_list_id', 'alone');
   expect([code, JSON.parse(out)]).toEqual([0, { path: 'price_lists/alone', fields: { status: 'ready' } }]);
@@ -350,7 +350,7 @@ test('an id of another type than --id-type is unknown, and its document is not c
   expect([code, err]).toEqual([1, containing('No request was ever accepted for ')]);
 });
 
-test('show calls each id what it is, and names the trace and the API key', async () => {
+test('show prints each id with its type, the trace, and the id of the API key', async () => {
   const trace = 'a'.repeat(32);
   await service.call('addPriceLists', {
     json: BODY,
@@ -376,7 +376,7 @@ test('show does not suggest a release for a settled key whose payload has expire
   expect(err).not.toContain('elease');
 });
 
-test('a record that cannot be printed ends neither list nor show', async () => {
+test('a key record with ids that no document can have stops neither list nor show', async () => {
   await failAfter(1);
   await failAttempt('other');
   const { lists } = (await readRecord()) as Partial<KeyRecord>;
@@ -425,7 +425,7 @@ test.each<[args: string[], error: string]>([
   expect(err).toMatch(/\n\(Add --help to see the usage\.\)\n$/);
 });
 
-test('the command rejects a reason or a name that is blank or too long', async () => {
+test('the command rejects a blank reason, and a reason or a name that is too long', async () => {
   const refused = (...args: string[]) => run('release', 'a', ...args).then(({ code, err }) => [code, err]);
   expect(await refused('--reason', ' ')).toEqual([
     2,

@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const readRecord = async (key: string) => (await getKey(key).get()).data();
 
-/** The fields that decide what happens to a key that requires review. */
+/** Returns the fields that a stopped resume must leave as they were. */
 const pick = ({ status, failure, failure_cause, automatic_resumes, actions }: DocumentData = {}) => ({
   status: status as unknown,
   failure: failure as unknown,
@@ -34,9 +34,6 @@ const pick = ({ status, failure, failure_cause, automatic_resumes, actions }: Do
   automatic_resumes: automatic_resumes as unknown,
   actions: actions as unknown,
 });
-
-/** Fields of a key whose resume was stopped, which are those from before the resume. */
-const STATE_AFTER_STOP = { status: 'requires_review', failure_cause: 'stopped' };
 
 /** Delays the commits of a key's entries. @param until the end of the delay; undefined for an endless one */
 async function delayEntries(key: string, until?: Promise<unknown>) {
@@ -81,8 +78,9 @@ test.each(['SIGTERM', 'SIGHUP'] as const)(
   },
 );
 
-test('if its output is closed, a sweep fails its attempts at once, as with Ctrl-C', async () => {
+test('if its output is closed, a sweep returns its key to the state before the resume, as after Ctrl-C', async () => {
   for (const key of ['a', 'b']) await failAttempt(key, { failure_cause: 'stopped' });
+  const before = pick(await readRecord('b'));
   const hung = await delayEntries('b');
   await delayEntries('a', hung.fired);
   const sweep = command.start('sweep');
@@ -92,7 +90,7 @@ test('if its output is closed, a sweep fails its attempts at once, as with Ctrl-
   expect([code, err]).toEqual([1, expect.not.stringContaining('EPIPE')]);
   service.firestore.faults.clear();
   expect(await readRecord('a')).toMatchObject({ status: 'completed' });
-  expect(await readRecord('b')).toMatchObject({ ...STATE_AFTER_STOP, automatic_resumes: 0 });
+  expect(pick(await readRecord('b'))).toEqual(before);
 });
 
 describe('an output that could not be written makes the exit code 1', () => {
@@ -123,7 +121,7 @@ describe('an output that could not be written makes the exit code 1', () => {
   });
 });
 
-test('a payload file that was cut does not exist, so a second try writes it', async () => {
+test('a payload file that cannot be written completely does not remain, so a second try writes it', async () => {
   await failAttempt('a');
   const file = join(folder, 'payload.json');
   const cut = await command.runInShell('ulimit -f 0; "$@"', 'show', 'a', '--payload', file);
@@ -133,7 +131,7 @@ test('a payload file that was cut does not exist, so a second try writes it', as
   expect(JSON.parse(readFileSync(file, 'utf8'))).toHaveProperty('products');
 });
 
-test('help is printed with exit code 0, and with 2 where the arguments are wrong', async () => {
+test('help has the exit code 0, and wrong arguments have 2', async () => {
   const usage = expect.stringMatching(/^Usage:/) as string;
   expect(await command.runInShell('"$@"', 'help')).toMatchObject({ code: 0, out: usage });
   expect(await command.runInShell('"$@"', '--project', 'x')).toMatchObject({ code: 2, out: '' });

@@ -120,7 +120,7 @@ test('show --prices of a key without lists says so', async () => {
   expect([code, err]).toEqual([1, expect.stringContaining('The key has no lists, because no market matched.\n')]);
 });
 
-describe('many keys that failed for one cause', () => {
+describe('keys that failed for two causes', () => {
   beforeEach(async () => {
     await failAttempt('key 0', { failure_cause: 'error' });
     for (const key of ['key 1', 'key 2'])
@@ -140,7 +140,7 @@ describe('many keys that failed for one cause', () => {
     expect(failed.out).not.toContain('--cause');
   });
 
-  test('resume --cause resumes them after a question, and in a dry run none', async () => {
+  test('resume --cause resumes those of one cause after a confirmation, and none in a dry run', async () => {
     const dry = await run('resume', '--cause', 'unavailable', '--dry-run');
     expect(dry).toMatchObject({ code: 0, err: expect.stringContaining('2 keys would be resumed.\n') as string });
     expect(dry.out.match(/^"key \d": would be resumed\. It failed: /gm)).toHaveLength(2);
@@ -158,7 +158,7 @@ describe('many keys that failed for one cause', () => {
   });
 });
 
-test('list finds completions that the business cannot use, show says why, and the audit counts them as information', async () => {
+test('list finds completed keys without lists or with another currency, show says why, and the audit counts them', async () => {
   await submit('usable', { currency_iso: 'egp' });
   await submit('no market', { market_id: 'nowhere' });
   await submit('dollars', { currency_iso: 'usd' });

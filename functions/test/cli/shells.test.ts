@@ -68,7 +68,7 @@ test('a word that a shell could take for something else is quoted', () => {
   expect(asTyped('BOQ-7')).toMatch(/ BOQ-7$/);
 });
 
-test('the printed command begins as this one was started', () => {
+test('a printed command begins like the command that prints it', () => {
   expect(asTyped('a')).toMatch(/^npx price-lists show /);
   expect(getProgram('/clone/node_modules/.bin/price-lists')).toBe('npx price-lists');
   expect(getProgram(`${process.cwd()}/price-lists.cjs`)).toBe('node price-lists.cjs');

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { Terminal } from '../../cli/terminal';
 
-/** @returns what a terminal shows while `use` writes to it */
+/** @returns what `use` writes to a terminal, or to another output */
 async function show(use: (terminal: Terminal) => void, isTTY = true): Promise<string> {
   const screen = Object.assign(new PassThrough(), { isTTY, columns: 80 });
   use(new Terminal({ stdin: new PassThrough(), stdout: screen, stderr: screen }));
@@ -26,7 +26,7 @@ test('a progress bar grows on one line, and the line ends when the bar is full',
   ]);
 });
 
-test('text that is printed beside a progress bar starts on a new line', async () => {
+test('text that is printed while a progress bar is open starts on a new line', async () => {
   const shown = await show((terminal) => {
     draw(terminal, 5);
     terminal.printError('Failed.\n');

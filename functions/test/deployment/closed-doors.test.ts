@@ -15,7 +15,7 @@ const start = async (name: string, settings: Partial<typeof SETTINGS> = {}) =>
 
 const getRequestLines = () => deployed.output.filter((line) => line.includes('"event":"request"'));
 
-/** Sends 8 MB with a pause of 1 s before it reads. Python's standard library also sends before it reads. @returns the status line */
+/** Sends 8 MB with a pause of 1 s in the middle. Reads only then, as Python's standard library does. @returns the status line */
 async function upload(port: number): Promise<string> {
   const socket = connect(port, '127.0.0.1').pause();
   socket.write('POST / HTTP/1.1\r\nHost: service\r\nx-api-key: wrong\r\nContent-Length: 8000000\r\n\r\n');
@@ -74,7 +74,7 @@ test('no header makes a log line long or adds a control character', async () => 
   }
 });
 
-test('an instance logs the number of each line of the setting that is not a key, and no text of it', async () => {
+test('an instance logs the number of each invalid line of the API key setting, and no text of the setting', async () => {
   const { output } = await start('getOrdersByTeam', { API_KEY: '# Acme GmbH\ngood-key\nbad key\n' });
   const lines = output.filter((line) => line.includes('"event":"api_key_lines_ignored"'));
   expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([{ severity: 'ERROR', lines: [3] }]);

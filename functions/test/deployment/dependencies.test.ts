@@ -12,7 +12,7 @@ interface LockedPackage {
 
 const toEntries = (packages: object) => Object.entries(packages as Record<string, LockedPackage>);
 
-test('of all packages only esbuild runs a script at its installation, and each other script is known', () => {
+test('only esbuild runs a script at its installation, and package.json denies that to each other package with a script', () => {
   const installed = toEntries(lock.packages).filter(([path]) => path !== '');
   const scripted = installed.filter(([, { hasInstallScript }]) => hasInstallScript === true);
   const names = scripted.map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length));
@@ -38,7 +38,7 @@ test('the repository and the embedded Firestore ask for the same version of Node
   expect(firestoreLocal.scripts.prepack).toContain(`--target=${manifest.engines.node.replace('>=', 'node')} `);
 });
 
-test('.nvmrc, the Node packages and the runtime of the functions are one version of Node', () => {
+test('.nvmrc, the Node packages and the runtime of the functions name the same version of Node', () => {
   const version = readFileSync('.nvmrc', 'utf8').trim();
   const [major] = version.split('.');
   expect(new Set(Object.values(manifest.optionalDependencies))).toEqual(new Set([version]));

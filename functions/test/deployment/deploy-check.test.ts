@@ -236,7 +236,7 @@ const WARNINGS = [
   'traffic',
 ];
 
-/** One missing or wrong thing of each kind. The tables of scripts/deploy have further things of these kinds. */
+/** What can be missing or wrong, at least one example of each kind. The tables of scripts/deploy have more of each. */
 const ROWS: Row[] = [
   ...[
     ['CORS_ALLOWED_ORIGINS', 'https://a.example.com/', '"https://a.example.com/" is not an origin'],
@@ -662,7 +662,7 @@ describe('the command', () => {
   });
 });
 
-test('an organisation may forbid allUsers if the invoker of the operations is private', async () => {
+test('nothing is missing if an organisation forbids allUsers and the invoker of the operations is private', async () => {
   const { manifest } = deployment;
   const endpoints = Object.entries(manifest.endpoints).map(([id, endpoint]) => {
     const isOperation = endpoint.httpsTrigger !== undefined;

@@ -6,13 +6,13 @@ import { writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
-/** What the exemptions of firestore.indexes.json save. The other suites would fail if a query needed an exempted index. */
+/** Counts what the exemptions of firestore.indexes.json save. Other suites would fail if a query needed an exempted index. */
 
 const declared = readDeclaredIndexes();
 const service = useTestService({ addPriceLists });
 beforeEach(() => service.reset());
 
-test('exemptions save 4 entries for each product: a list of 1,203 products costs 113 instead of 4,953', async () => {
+test('exemptions save about 4 index entries for each product: a creation of 1,203 products costs 113 instead of 4,953', async () => {
   const { db, call } = service;
   await writeMarket(db);
   const before = [await entriesUnder(declared), await entriesUnder({ ...declared, fieldOverrides: [] })];

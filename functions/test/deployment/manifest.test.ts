@@ -26,8 +26,8 @@ test('the sweep is called every minute, never repeated, in one instance, and get
   expect(sweep).not.toHaveProperty('secretEnvironmentVariables');
 });
 
-// Each function has all of its options, so that it can be deployed without the others. The address is
-// complete, because Firebase's tools expand `name@` for the function and not for the grant of the secret.
+// Each function has all of its options, so that it can be deployed without the others. The address of its
+// account is complete, because Firebase's tools expand `name@` for the function and not for the grant of the secret.
 test.each(operationNames)('%s has the options of the source, its account, the secret and the limits', (name) => {
   const { runtimeOptions, writes = false } = functions[name].operation;
   const { concurrency, timeoutSeconds } = runtimeOptions;

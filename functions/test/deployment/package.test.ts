@@ -68,7 +68,7 @@ describe('the deploy package', () => {
     }
   });
 
-  test('locks every package by its content, and asks no registry by name', async () => {
+  test('locks every package by its content, and names no registry', async () => {
     const { packages } = JSON.parse(await readFile(join(DEPLOY_PACKAGE, 'package-lock.json'), 'utf8')) as Lock;
     const { '': _root, ...locked } = packages;
     expect(Object.keys(locked).length).toBeGreaterThan(100);

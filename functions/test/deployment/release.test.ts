@@ -80,7 +80,7 @@ function readBuild(deployPackage: string, programs: string): Map<string, string>
   return new Map(shipped.map(([name, folder, file]) => [`${name}/${file}`, readFileSync(join(folder, file), 'utf8')]));
 }
 
-test('a build in another folder, on another day, at another commit, with another setting of npm, and beside poisoned development packages, has the same bytes as that of this folder, and names no folder', async () => {
+test('a build in another folder, on another day, without a Git repository, with another setting of npm, and beside poisoned development packages, has the same bytes as that of this folder, and names no folder', async () => {
   const programs = join(parent, 'programs');
   await runProgram(process.execPath, ['scripts/bundle-programs.mjs', programs]);
   const first = readBuild(DEPLOY_PACKAGE, programs);

@@ -100,7 +100,7 @@ class Handover {
     this.print('a key without a market is replayed');
   }
 
-  /** Sweeps a key whose instance failed its attempt when it was stopped. The sweep need not wait for the lease. */
+  /** Sweeps a key after its instance was stopped and failed the attempt. The sweep need not wait for the lease. */
   async #sweepStopped(heir: DeployedFunction): Promise<void> {
     const body = this.#createBody('stopped');
     const stopping = await this.#start(this.from);

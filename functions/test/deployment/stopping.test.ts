@@ -11,7 +11,7 @@ import { createPriceListBody } from '../support/submissions';
 import { waitFor } from '../support/wait-for';
 import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from './deployed';
 
-/** How open requests end when the platform sends SIGTERM, 10 s before SIGKILL. */
+/** Tests how open requests end after SIGTERM, which the platform sends 10 s before SIGKILL. */
 
 const API_KEY = 'test-key-1';
 const HEADERS = { 'x-api-key': API_KEY, 'content-type': 'application/json' };
@@ -123,7 +123,7 @@ testInWorld(
   },
 );
 
-testInWorld('a creation whose client has left fails too, and is logged', async (world) => {
+testInWorld('a creation that hangs after its client has left fails, and is logged', async (world) => {
   const deployed = await start(world, 'addPriceLists');
   await writeMarket(world.db);
   const action = { kind: 'hang' } as const;

@@ -75,7 +75,7 @@ describe('a new request', () => {
   });
 
   test.each(withLabels(['nobody', 'a/b', '__x__', 'é'.repeat(751)]))(
-    'for a market that does not exist (%s) stores only the request record',
+    'for a market that does not exist (%s) stores a request record and no lists',
     async (_, market_id) => {
       expect(await created(createPriceListBody(2, { market_id }))).toEqual({
         success: true,

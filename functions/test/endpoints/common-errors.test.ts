@@ -17,7 +17,7 @@ describe.each(operationNames)('%s returns', (name) => {
 
   const logged = () => service.log.filter(({ event }) => event === 'request');
 
-  /** Calls the operation, and asserts that the error response cost no call to the database and was logged once, without an API key. */
+  /** Calls the operation, and asserts that the error response cost no call to the database and was logged once, without the API key of the tests. */
   const expectRejected = async (request: TestRequest) => {
     const before = service.firestore.counts();
     const response = await service.call(name, request);
@@ -63,7 +63,7 @@ describe.each(operationNames)('%s returns', (name) => {
   describe('500 for an API key configuration that', () => {
     test.each([
       ['is not set', undefined],
-      ['is blank lines', ' \r\n\t\n  \n'],
+      ['has only blank lines', ' \r\n\t\n  \n'],
     ])('%s', async (_, API_KEY) => {
       service.setConfig({ API_KEY });
       for (const key of [undefined, '', TEST_API_KEY, 'undefined']) {
@@ -103,15 +103,18 @@ describe.each(operationNames)('%s returns', (name) => {
   });
 
   describe('X-Request-Id', () => {
-    test('is the client’s if it is valid', async () => {
+    test('of the client if it is valid', async () => {
       const { headers } = await expectRejected({ headers: { 'x-api-key': 'wrong', 'x-request-id': 'client-1.a_B' } });
       expect(headers['x-request-id']).toBe('client-1.a_B');
       expect(logged()).toMatchObject([{ request_id: 'client-1.a_B' }]);
     });
 
-    test.each(withLabels(['', 'two words', 'a'.repeat(129)]))('is generated if the client sends %s', async (_, id) => {
-      const { headers } = await expectRejected({ headers: { 'x-api-key': 'wrong', 'x-request-id': id } });
-      expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
-    });
+    test.each(withLabels(['', 'two words', 'a'.repeat(129)]))(
+      'that it generates if the client sends %s',
+      async (_, id) => {
+        const { headers } = await expectRejected({ headers: { 'x-api-key': 'wrong', 'x-request-id': id } });
+        expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+      },
+    );
   });
 });

@@ -6,7 +6,7 @@ import { writeRecords } from '../support/stored';
 const service = useTestService(functions);
 beforeEach(() => service.reset());
 
-/** CORS of get warehouses, the only operation that browsers may call. */
+/** CORS of get warehouses, the only operation that a browser page can call. */
 describe('CORS:', () => {
   const corsHeaders = (headers: object) =>
     Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-')));
@@ -46,7 +46,7 @@ describe('CORS:', () => {
   });
 
   test.each([undefined, '', ' , '])(
-    'every preflight is rejected if the allowed origins are %j',
+    'every preflight with an origin is rejected if the allowed origins are %j',
     async (CORS_ALLOWED_ORIGINS) => {
       service.setConfig({ CORS_ALLOWED_ORIGINS });
       for (const origin of [TEST_ORIGIN, 'null', '']) expect((await preflight({ origin })).status).toBe(403);

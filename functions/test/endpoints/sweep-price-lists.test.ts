@@ -38,15 +38,12 @@ test('a sweep resumes every attempt that is due, logs each with its request reco
   for (const key of keys) await expectReplayed(key);
 });
 
-/** The calls of a sweep without work: it reads what is due, and counts the keys that require review. */
-const IDLE_CALLS = ['RunQuery', 'RunAggregationQuery'];
-
 test('a sweep ends after one query and one count if nothing is due', async () => {
   await failAttempt('completed', CRASHED);
   await deliver();
   const calls = service.recordCalls();
   await deliver();
-  expect(calls.map(({ rpc }) => rpc)).toEqual(IDLE_CALLS);
+  expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery', 'RunAggregationQuery']);
 });
 
 test('the log line of a resume has the trace of the request that began the attempt', async () => {
@@ -57,7 +54,7 @@ test('the log line of a resume has the trace of the request that began the attem
   expect(service.log[0]).toMatchObject({ event: 'price_list_resumed', trace_id });
 });
 
-test('a sweep that the instance stops returns its key to the state before the resume', async () => {
+test('a sweep that the instance stops undoes its resume, which does not count as a try', async () => {
   await failAttempt('a', CRASHED);
   const stop = new AbortController();
   jest.replaceProperty(shutdown, 'abortWrites', stop);

@@ -2,7 +2,7 @@ import { runInThisContext } from 'node:vm';
 
 /** A log entry as Cloud Logging stores it. A filter names its fields by path. */
 export interface LogEntry {
-  /** When it was logged, in minutes from the first moment that a test evaluates. */
+  /** The minute in which it was logged, 0 by default. Most tests evaluate the policies at minute 0. */
   minute?: number;
   logName?: string;
   resource: { type: string; labels?: Record<string, string> };

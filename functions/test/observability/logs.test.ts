@@ -65,7 +65,7 @@ describe('the line of a request', () => {
     },
   );
 
-  test('counts the records of a response of any size', async () => {
+  test('counts the records of a response that Firestore sends in several batches', async () => {
     await Promise.all([...Array(300).keys()].map((i) => service.db.doc(`teams/team-${i}`).set({ name: 'Team' })));
     await service.call('getTeams');
     expect(lines('request')).toMatchObject([{ count: 300, firestore_calls: 1 }]);
@@ -169,7 +169,7 @@ describe('the life of a price list', () => {
     ]);
   });
 
-  test('without a market is completed without a claim, and its line and that of the request say so', async () => {
+  test('without a market logs only the completion, and its line and that of the request say so', async () => {
     await service.call('addPriceLists', { json: createPriceListBody(3, { market_id: 'nowhere' }) });
     const facts = { market_found: false, currency_differs: false };
     expect(life()).toMatchObject([{ event: 'price_list_completed', price_list_id: null, since_claim_ms: 0, ...facts }]);

@@ -120,7 +120,7 @@ function getPoints(metric: string, entries: LogEntry[], window: string, now: num
     });
 }
 
-/** Evaluates a PromQL condition at a minute, for each service of its own if the query groups by service. */
+/** Returns whether a PromQL condition is met at a minute, by any one service if the query groups by service. */
 function isQueryMet(query: string, entries: LogEntry[], now: number): boolean {
   const services = new Set(query.includes('by (service_name)') ? entries.map(getService) : [undefined]);
   const sums =
@@ -266,7 +266,7 @@ const HEALTHY = [
 const deny = (rpc: 'RunQuery' | 'Commit') =>
   service.firestore.faults.inject({ rpc, times: Infinity, action: { kind: 'error', code: 'PERMISSION_DENIED' } });
 
-/** Calls an operation once, as the only request of an hour. */
+/** Calls an operation. @returns the entries of the call */
 async function callOnce(name: OperationName, json?: object): Promise<LogEntry[]> {
   let status = 0;
   const lines = await logOf(async () => ({ status } = await service.call(name, json && { json })));
@@ -278,7 +278,7 @@ const ofSweep = async (lines: Promise<LogLine[]>) => (await lines).map((line) =>
 const FAILING_READS = ['reads-fail-at-low-traffic'];
 const FAILING_CREATIONS = ['creations-fail-at-low-traffic'];
 
-// Each case has one request in an hour.
+// An operation gets at most one request in the last hour.
 test.each<[outage: string, policies: string[], run: () => Promise<LogEntry[]>]>([
   ['the secret is blank', FAILING_READS, () => (service.setConfig({ API_KEY: '' }), callOnce('getTeams'))],
   [
@@ -378,7 +378,7 @@ test('a key in review whose own line was lost is noticed by the lines of the swe
   expect(getFiringPolicies([AUDIT, ...sweeps])).toEqual(['keys-in-review-rise']);
 });
 
-test('a sweep that stopped, never ran, or cannot read the keys is noticed, and a paused one only after a day', async () => {
+test('a sweep that stopped, never ran, or cannot read the keys is noticed, and a pause only if it lasts most of a day', async () => {
   const stopped = [15, 16].map((minute) => getFiringPolicies([AUDIT, ...createSweeps(-90, 0)], minute));
   expect(stopped).toEqual([[], ['sweep-stopped']]);
   expect(getFiringPolicies([AUDIT])).toEqual(['sweep-stopped']);

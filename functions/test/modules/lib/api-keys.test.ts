@@ -18,7 +18,7 @@ test.each<[string, string[], number[]]>([
   expect(parseApiKeys(setting)).toEqual({ keys, plainKeys, invalidLines });
 });
 
-test('a name with a digest, in either case, is a key under this name', () => {
+test('a name with a digest in lower or upper case is a key of this name', () => {
   const name = 'a-1'.padEnd(32, 'z');
   const setting = `acme:${DIGEST}\r\n  ${name}:${DIGEST.toUpperCase()}  `;
   expect(parseApiKeys(setting)).toEqual({ keys: [named('acme'), named(name)], plainKeys: [], invalidLines: [] });

@@ -7,7 +7,7 @@ import { CALL_TIMEOUTS_MS } from '../../../../src/lib/time-limits';
 import { useTestDatabase } from '../../../support/database';
 import { TEST_PROJECT } from '../../../support/firestore';
 
-/** Every call ends within its timeout, and neither the SDK nor the transport repeats it. */
+/** A call without a response fails at its timeout, and neither the SDK nor the transport repeats a call. */
 
 const SHORT_MS = { read: 400, commit: 300, query: 600 };
 const PATIENT_MS = { ...CALL_TIMEOUTS_MS };
@@ -85,8 +85,8 @@ const CODES = {
 } as const;
 
 describe.each(Object.entries(CALLS))('a %s', (_, { rpc, timeout, call }) => {
-  test('without a response fails within its timeout', async () => {
-    // Opens both connections, which on a busy machine may take longer than a short timeout.
+  test('without a response fails at its timeout', async () => {
+    // Opens both connections, which on a busy machine can take longer than a short timeout.
     await call(open());
     await CALLS['commit of entries']?.call(open());
     Object.assign(CALL_TIMEOUTS_MS, SHORT_MS);

@@ -43,7 +43,7 @@ async function stored(): Promise<Record<string, unknown>> {
   return Object.fromEntries(docs.map((document) => [document.id, document.data()]));
 }
 
-/** Returns what the SDK stores for a number. */
+/** Returns what the SDK reads after it has stored a number. */
 const asStored = (value: number): number | bigint => (Number.isSafeInteger(value) ? BigInt(value) : value);
 
 const id = fc.string({ unit: anyCharacter, minLength: 1, maxLength: 300 }).filter(

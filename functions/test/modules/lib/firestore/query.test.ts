@@ -147,7 +147,7 @@ describe('continues after the last document', () => {
   });
 });
 
-test('fails after a minute of errors, counted from the last document', async () => {
+test('fails after a minute of errors, counted from the first error after a document', async () => {
   const error = { kind: 'error', code: 'UNAVAILABLE' } as const;
   database.firestore.faults.inject({ rpc: 'RunQuery', times: 9, action: error });
   database.firestore.faults.inject({ rpc: 'RunQuery', nth: 10, when: { messages: 1 }, action: error });

@@ -123,7 +123,7 @@ describe('the content encoding', () => {
 });
 
 describe('the text', () => {
-  test('may arrive in chunks that end anywhere', async () => {
+  test('can arrive in chunks that end anywhere', async () => {
     const bytes = Array.from(Buffer.from('{"é€𝄞":"é€𝄞"}'), (byte) => Buffer.from([byte]));
     expect(await send(bytes)).toEqual({ 'é€𝄞': 'é€𝄞' });
   });
@@ -155,7 +155,7 @@ describe('the text', () => {
     expect(getMessage(await send([Buffer.from(bytes)]))).toBe('Expected UTF-8, received other bytes');
   });
 
-  test('may begin with one byte order mark', async () => {
+  test('can begin with one byte order mark', async () => {
     expect(await send(['\ufeff{}'])).toEqual({});
     const twice = await send(['\ufeff\ufeff{}']);
     expect(getMessage(twice)).toBe('Expected JSON, received other text at byte 0');
@@ -175,10 +175,10 @@ describe('the text', () => {
   });
 });
 
-describe('a body at the limit', () => {
+describe('a body', () => {
   const text = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`;
 
-  test('is accepted, plain and inflated', async () => {
+  test('at the limit is accepted, plain and inflated', async () => {
     expect(await send([text(1_000)], JSON_TYPE, { maxBytes: 1_000 })).toHaveLength(998);
     const gzip = { ...JSON_TYPE, 'Content-Encoding': 'gzip' };
     expect(await send([gzipSync(text(1_000))], gzip, { maxBytes: 1_000 })).toHaveLength(998);
@@ -186,7 +186,7 @@ describe('a body at the limit', () => {
     expect(await send([text(1_000)], length, { maxBytes: 1_000 })).toHaveLength(998);
   });
 
-  test('of one byte more is rejected, plain and inflated', async () => {
+  test('of one byte above the limit is rejected, plain and inflated', async () => {
     const headers = { ...tooLarge.headers, 'X-Payload-Limit-Bytes': '1000' };
     const error = { ...tooLarge, headers };
     expect(await send([text(1_001)], JSON_TYPE, { maxBytes: 1_000 })).toMatchObject(error);
@@ -195,12 +195,12 @@ describe('a body at the limit', () => {
     expect(await send([gzipSync(text(1_001))], gzip, { maxBytes: 1_000 })).toMatchObject(error);
   });
 
-  test('is rejected for its Content-Length before it arrives', async () => {
+  test('above the limit is rejected for its Content-Length before it arrives', async () => {
     const request = createRequest({ ...JSON_TYPE, 'Content-Length': '1001' });
     await expect(read(request, { maxBytes: 1_000 })).rejects.toMatchObject(tooLarge);
   });
 
-  test('is rejected for its compressed size, even if nothing of it inflates', async () => {
+  test('above the limit is rejected for its compressed size, even if nothing of it inflates', async () => {
     // A gzip header with a name that never ends.
     const header = Buffer.from([0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 3]);
     const request = createRequest({ ...JSON_TYPE, 'Content-Encoding': 'gzip' });
@@ -279,7 +279,7 @@ describe('reading ends', () => {
       stop();
     });
 
-    test('and leaves no timer behind', async () => {
+    test('and a complete body leaves no timer behind', async () => {
       await send(['{}']);
       expect(jest.getTimerCount()).toBe(0);
     });

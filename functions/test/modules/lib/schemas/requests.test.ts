@@ -85,7 +85,7 @@ test.each([undefined, '', '0', '1', 'null', 'ALL', true, false, 2, -1, 0.5, [], 
   },
 );
 
-test('the status -0 of supply orders is 0, and ALL of orders is none', () => {
+test('the status -0 of supply orders is 0, and ALL of orders is null', () => {
   const supplyOrders = { ...operations.supplyOrdersInvoices.body, status: -0 };
   expect(validate(supplyOrdersInvoicesRequestSchema, supplyOrders).status).toBe(0);
   expect(validate(ordersByTeamRequestSchema, operations.getOrdersByTeam.body).status).toBeNull();
