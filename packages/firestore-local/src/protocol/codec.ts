@@ -10,7 +10,7 @@ import { Reference, Timestamp, compareByKey, type MapValue, type Value } from '.
  * Value. A `Document` within another message stays bytes, because stored fields are sent unchanged.
  */
 
-/** A decoded message. protobufjs gives absent fields their defaults: '', 0, false, [] or null. */
+/** A decoded message. protobufjs gives absent fields their defaults: '', 0, false, [], {} or null. */
 export type Message = Record<string, unknown>;
 
 /** Leaves out the definitions for administration, which would take as long to load as the others together. */
