@@ -9,13 +9,13 @@ import { FUZZ_KEY, FUZZED_OPERATIONS } from './requests';
 
 /**
  * Sends hostile requests to functions. Each function has its own process. `FUZZ_REQUESTS` sets
- * how many, `SEED` the first seed. With the seed of a violation, one request repeats it.
+ * how many, `SEED` the first seed. `FUZZ_REQUESTS=1` with the seed of a violation repeats its request.
  */
 
 const count = Number(process.env['FUZZ_REQUESTS'] ?? 800);
 const seed = Number(process.env['SEED'] ?? 1_000);
 
-/** Bytes by which a process may still grow after its warm-up. */
+/** Maximum number of bytes by which the memory of a process can grow after its warm-up. */
 const MORE_MEMORY = 12 * 1024 * 1024;
 
 let firestore: EmbeddedFirestore;
@@ -52,7 +52,7 @@ async function askWell(name: OperationName): Promise<number> {
   return (await sendRequest(processOf(name).port, { method: good.method, headers, body })).status;
 }
 
-/** Returns whether the heap of a process falls below `bytes` within 20 seconds. V8 frees buffers some time after their owners. */
+/** Returns whether the memory of a process falls below `bytes` within 20 seconds. V8 frees buffers some time after their owners. */
 async function fallsBelow(name: OperationName, bytes: number): Promise<boolean> {
   for (let tries = 0; tries < 20; tries += 1) {
     if ((await processOf(name).readHeapBytes()) < bytes) return true;
@@ -61,7 +61,7 @@ async function fallsBelow(name: OperationName, bytes: number): Promise<boolean> 
   return false;
 }
 
-test(`${count} hostile requests from seed ${seed} cause no crash, hang, 5xx, response other than JSON, or memory leak`, async () => {
+test(`${count} hostile requests from seed ${seed} cause no crash, hang, 5xx, malformed response or memory leak`, async () => {
   // These requests warm up the processes, so caches and compiled code do not count as growth.
   await fuzz(({ operation }) => processOf(operation).port, { count: 300, seed: 1 });
   const before = new Map<OperationName, number>();

@@ -5,7 +5,7 @@ import { sendRequest } from '../support/http';
 import { operations } from '../support/operations';
 import { readDeclaredIndexes } from '../support/declared-indexes';
 
-/** The memory that the most expensive known bodies of 32 MiB take. Each was the worst of a search over random bodies. */
+/** Measures the memory that the most expensive known bodies of 32 MiB take. Each was the worst of a search over random bodies. */
 
 const MIB = 1024 * 1024;
 const MAX_MIB = 256;
@@ -17,7 +17,7 @@ const PRICES = '"price_list_price":1.5,"expected_forward_cost_price":2.5';
 /** Returns a text of the given length that is different for each n. */
 const pad = (n: number, length: number): string => n.toString(36).padEnd(length, '.');
 
-/** Returns 50 kB of members. No name repeats within 256 products. */
+/** Returns about 50 kB of members. No name repeats within 256 products. */
 const createMembers = (n: number): string =>
   `{${Array.from({ length: 4_167 }, (_, i) => `"${n % 256}k${i}":0`).join()}}`;
 
@@ -25,7 +25,7 @@ const BODIES: [name: string, start: string, item: (n: number) => string, end: st
   // One character beyond Latin-1 makes each character of the string take two bytes.
   ['long identifiers', `{${INFO},"products":{`, (n) => `"${pad(n, 1_400)}字":{${PRICES},"unknown":{}}`, '}}'],
   ['many names', `{${INFO},"products":{`, (n) => `"${pad(n, 8)}":${createMembers(n)}`, '}}'],
-  ['many objects `products`', `{${INFO},`, (n) => `"products":{"${pad(n, 8)}":{${PRICES},"unknown":1.5}}`, '}'],
+  ['many `products` objects', `{${INFO},`, (n) => `"products":{"${pad(n, 8)}":{${PRICES},"unknown":1.5}}`, '}'],
 ];
 
 /** Returns JSON of at most 32 MiB. */

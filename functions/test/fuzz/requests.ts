@@ -5,7 +5,7 @@ import { operations, type OperationName } from '../support/operations';
 /** The bytes of a hostile request, and how they are sent. */
 export interface HostileRequest {
   operation: OperationName;
-  /** The names of the mutations. */
+  /** The names of the mutations and of the damage, and `slow` if the pieces are sent slowly. */
   kind: string;
   pieces: Buffer[];
   /** Milliseconds between pieces. */
@@ -33,7 +33,7 @@ interface Draft {
 
 type Mutation = (draft: Draft, random: Random) => void;
 
-/** Creates a valid request with one to three mutations. The bytes of some are then damaged. */
+/** Creates a valid request and changes it by one to three mutations. Damages the bytes of some requests after that. */
 export function hostileRequest(random: Random): HostileRequest {
   const operation = random.pick(FUZZED_OPERATIONS);
   const draft = goodRequest(operation);
@@ -132,7 +132,7 @@ const mutations = {
 
 const SPACES = Buffer.alloc(MAX_BODY_BYTES + 2, ' ');
 
-/** 140 KB of gzip that inflate to slightly more than the limit. */
+/** 146 kB of gzip that inflate to slightly more than the limit. */
 const BOMB = gzipSync(SPACES, { level: 1 });
 
 const mutationNames = Object.keys(mutations) as (keyof typeof mutations)[];

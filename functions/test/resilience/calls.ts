@@ -9,7 +9,7 @@ export type CallName =
   'read the key and the market' | 'claim' | `${'cost' | 'price'} entries, batch ${1 | 2}` | 'read the key' | 'complete';
 
 /**
- * Number of entries in a commit of these tests. Small batches suffice, because the tests check the
+ * Maximum number of entries in a commit of these tests. Small batches suffice, because the tests check the
  * order of calls and what is stored. A test of the operation checks that a batch has 500 entries.
  */
 export const TEST_BATCH = 5;
@@ -21,7 +21,7 @@ export function replaceSizes(sizes: { entries?: number; chunkBytes?: number; cla
   if (sizes.claimChunks !== undefined) jest.replaceProperty(payload, 'MAX_CLAIM_CHUNKS', sizes.claimChunks as 9);
 }
 
-/** Makes creations in this process write batches of {@link TEST_BATCH} entries. */
+/** Makes this process write batches of at most {@link TEST_BATCH} entries. */
 export const useTestBatches = (): void => replaceSizes({ entries: TEST_BATCH });
 
 const PRODUCTS = TEST_BATCH + 1;

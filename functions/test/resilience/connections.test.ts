@@ -9,7 +9,7 @@ import { writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
-/** Connections that go silent, and a server that is unreachable for a while. The channels use shorter times than in production. */
+/** A connection goes silent, or the server is unreachable for a while. The channels use shorter times than in production. */
 
 const service = useTestService({ addPriceLists, getMarkets });
 
@@ -82,7 +82,7 @@ test('a connection that goes silent is replaced, and the calls return 200', asyn
   silence();
   const start = performance.now();
   expect(await callBoth()).toEqual([200, 200]);
-  // Without keepalive, the calls wait for the timeout of a query, 45 s.
+  // Without keepalive, the read would wait for the timeout of a query, 45 s.
   expect(performance.now() - start).toBeLessThan(40_000);
 });
 

@@ -19,8 +19,8 @@ import type { PriceListSubmission } from '../../src/price-lists/submission-parse
 import { readAllDocuments } from '../support/firestore';
 
 /**
- * Checks what must hold of the database at any moment and after any fault (docs/reliability.md): the
- * invariants of the audit, and that every accepted payload is one of `submitted`.
+ * Checks what must hold of the database at any moment and after any fault (docs/reliability.md): the invariants of
+ * the audit that hold without sweeps, and that every accepted payload is one of `submitted`.
  *
  * @param strays ids of key records to skip, because the service did not store them
  * @throws AssertionError that names the violated rule

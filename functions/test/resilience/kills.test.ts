@@ -16,7 +16,7 @@ import { monitorKeys } from './monitor';
 /**
  * SIGKILL ends a process of the deployed package in the middle of five creations, each at a
  * different moment. The next process responds as the state of each key demands, and the sweep
- * completes the attempts that remain. The schedules of ../simulation let simulated processes die at every call.
+ * completes the attempts that remain. In the schedules of ../simulation, processes can die at any call.
  */
 
 const API_KEY = 'test-key-1';

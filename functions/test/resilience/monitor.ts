@@ -30,7 +30,7 @@ interface Change {
 const KEYS = 'price_list_idempotency';
 const LISTS: string[] = Object.values(LIST_COLLECTIONS);
 
-/** Checks how each commit to an embedded Firestore, of whatever process, changes key records and lists. */
+/** Checks how each commit to an embedded Firestore changes key records and lists, whichever process makes it. */
 export class KeyMonitor {
   readonly stop: () => void;
   /** All states of each key, the oldest first. */

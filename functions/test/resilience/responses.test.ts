@@ -4,8 +4,6 @@ import { getTeams } from '../../src/get-teams';
 import { TEST_API_KEY, useTestService } from '../support/service';
 import { waitFor } from '../support/wait-for';
 
-/** Log lines of large responses that do not reach their client. */
-
 const service = useTestService({ getTeams });
 beforeEach(() => service.reset());
 

@@ -10,7 +10,7 @@ import { updateKey } from '../support/price-lists';
 import { createPriceListBody } from '../support/submissions';
 import { TEST_BATCH } from './calls';
 
-/** Both restores of docs/runbook.md, with its commands, from a backup that has keys in every state. */
+/** Follows both restores of docs/runbook.md, with its commands, from a backup that has keys in every state. */
 
 const { database, create } = useCreations();
 
@@ -94,8 +94,8 @@ async function goOnAfterBackup(): Promise<{ backup: Backup; later: Map<string, s
   return { backup, later };
 }
 
-/** The unresolved keys of the backup, which `list` shows after a restore. */
 const IN_PROGRESS = { crashed: 'processing', reused: 'processing', 'in progress': 'processing' };
+/** The unresolved keys of the backup, which `list` shows after a restore. */
 const RETURNED = { ...IN_PROGRESS, failed: 'requires_review', unavailable: 'requires_review' };
 /** What the audit reports of keys that have waited for the sweep since the backup. */
 const OVERDUE = ['lease crashed', 'lease in progress', 'lease reused', 'sweep_due_at unavailable'];
@@ -107,7 +107,7 @@ async function expectReplayed(...keys: string[]): Promise<void> {
   for (const key of keys) expect([key, (await send(key)).replayed]).toEqual([key, true]);
 }
 
-test('an import returns older keys to the backup, and keeps what was accepted later', async () => {
+test('an import restores the keys of the backup, and keeps a key that was claimed later', async () => {
   const { backup, later } = await goOnAfterBackup();
   const [, ours = ''] = /^ *ours=(.*)$/m.exec(readFileSync('docs/runbook.md', 'utf8')) ?? [];
   await importDocuments(backup.filter(({ ref }) => ours.split(',').includes(ref.parent.id)));
@@ -123,7 +123,7 @@ test('an import returns older keys to the backup, and keeps what was accepted la
   expect(await audit()).toEqual(LATER);
 });
 
-test('a restored database has only the backup, and what was accepted later creates new lists', async () => {
+test('a restored database has only the backup, and a request that was accepted later creates new lists', async () => {
   const { backup, later } = await goOnAfterBackup();
   // The connection of a process has one database, so the test empties it. endpoints/database-id.test.ts tests another database.
   database.firestore.clear();

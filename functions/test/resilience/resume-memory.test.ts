@@ -11,8 +11,8 @@ import { TEST_REQUEST, updateKey, writeMarket } from '../support/price-lists';
 import { parseSubmission } from '../support/submissions';
 
 /**
- * The deployed sweep resumes four lists at once, with the widest identifiers and all entries stored.
- * The default lists and heap are small. `RESUME_PRODUCTS=23000 RESUME_HEAP_MIB=560` tests the largest
+ * The deployed sweep resumes four attempts at once, with the widest identifiers and all entries stored.
+ * By default, the lists and the heap are small. `RESUME_PRODUCTS=23000 RESUME_HEAP_MIB=560` tests the largest
  * body in a container of 1 GiB.
  */
 
@@ -40,7 +40,7 @@ const getKey = (key: string) => client.collection('price_list_idempotency').doc(
 /** One character beyond Latin-1 makes each character of the string take two bytes. */
 const createId = (i: number) => `${String(i).padStart(6, '0')}${'x'.repeat(1_391)}…`;
 
-/** Stores what a process leaves if it dies just before it completes its attempt. */
+/** Creates price lists, and then changes their key as if the process had died before the completion. */
 async function createAndCrash(key: string): Promise<void> {
   const prices = Array.from({ length: products }, (_, i) => [
     createId(i),
@@ -54,7 +54,7 @@ async function createAndCrash(key: string): Promise<void> {
   await updateKey(getKey(key), crashed);
 }
 
-test(`four lists of ${products} products are resumed in a heap of ${heapMiB} MiB`, async () => {
+test(`four attempts with ${products} products are resumed in a heap of ${heapMiB} MiB`, async () => {
   for (const key of KEYS) await createAndCrash(key);
   const deployed = await startDeployedFunction(DEPLOY_PACKAGE, 'sweepPriceLists', {
     FIRESTORE_EMULATOR_HOST: firestore.address,

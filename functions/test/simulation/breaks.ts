@@ -27,7 +27,7 @@ interface Write {
   options: object | undefined;
 }
 
-/** Replaces the writes of every commit. Null removes a write. */
+/** Replaces the writes of every commit except batches of entries. Null removes a write. */
 const withWrites =
   (replace: (write: Write) => Write | null) =>
   (db: Database): Database => ({
@@ -189,7 +189,7 @@ export const BREAKS: Record<string, Break> = {
     }),
     caught: /goes on after its response/,
   },
-  'no owner token': {
+  'one owner token for all attempts': {
     context: (context) => ({ ...context, newToken: () => 'anybody' }),
     caught: /only a claimed attempt fails|gets the first response/,
   },

@@ -35,7 +35,7 @@ import {
 
 /**
  * In a schedule, clients repeat requests, operators resume and release keys, sweeps run, and calls
- * fail. Then the faults end, and every key must be completed. The monitor checks the database after
+ * fail. Then the faults end, and every key of a client must be completed. The monitor checks the database after
  * every commit. Some schedules begin with records that only another program can have stored.
  */
 
@@ -163,9 +163,9 @@ class Schedule {
   #createPayloads(boq_list_id: string): PriceListSubmission[] {
     const { pick, chance, int } = this.#random;
     const market_id = chance(0.2) ? 'nowhere' : 'market';
-    // Makes one or several batches and chunks. simulation.test.ts sets their sizes.
+    // So many products make one or several batches and chunks, whose sizes simulation.test.ts sets.
     const count = int(1, 7);
-    // Firestore orders the last two letters by UTF-8, and a submission orders them by UTF-16.
+    // Firestore sorts the last two letters by UTF-8 and a submission by UTF-16, so their orders differ.
     const letters = pick([['p'], ['p'], ['\uff5e', '\u{1f600}']]);
     const ids = Array.from({ length: count }, (_, i) => `${letters[i % letters.length]}${i}`);
     return (chance(0.4) ? ['one', 'other'] : ['one']).map((name) => {
@@ -325,8 +325,8 @@ class Schedule {
   }
 
   /**
-   * Fails if the key needs no operator, or if an earlier sweep reported it, met no fault after that,
-   * and ended before this sweep began.
+   * Fails if the key needs no operator, or if an earlier sweep reported it for the same failure, met no
+   * fault after that, and ended before this sweep began.
    */
   #checkReport(key: string, process: Process): void {
     const start = this.#history.getReviewStart(key);
@@ -346,7 +346,7 @@ class Schedule {
 
   /**
    * Ends the schedule. Sweeps run every full minute, and one call of each can hang. They complete what
-   * failed for a transient cause. An operator resolves the other keys. Then every key returns 200.
+   * failed for a transient cause. An operator resolves the other keys. Then every key returns 200 to its payload.
    */
   async #end(): Promise<void> {
     const singleHang = this.#random.pick([0, 0.1, 0.3]);
@@ -392,7 +392,7 @@ class Schedule {
     }
   }
 
-  /** Returns when the sweep may resume the attempt of a key, or null for never. */
+  /** Returns when the sweep can resume the attempt of a key, or null for never. */
   #getResumeAt(key: string): number | null {
     const record = this.#history.now(key);
     return record === undefined ? null : getSweepResumeAt(record);

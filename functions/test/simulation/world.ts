@@ -29,7 +29,7 @@ export const NO_FAULTS = {
   crash: 0,
   /** The process is frozen for a time. */
   freeze: 0,
-  /** An error that no retry overcomes. */
+  /** An error that is not retried. */
   permanent: 0,
   /** The process is told to stop, and is killed some seconds later. */
   stop: 0,
@@ -41,7 +41,7 @@ const TRANSIENT = [1, 2, 4, 8, 10, 13, 14, 16];
 const DEADLINE_EXCEEDED = 4;
 const PERMISSION_DENIED = 7;
 
-/** A process that serves one request, or runs one command. */
+/** A process that serves one request, or runs one command or sweep. Each actor of a schedule is a process that only sleeps. */
 export class Process {
   /** Number of its calls that failed because of an injected error or a hang. */
   faultCount = 0;
@@ -87,7 +87,7 @@ export class Process {
   }
 }
 
-/** Whether a process owns a key. Its owner tokens are its name, a slash and a number. */
+/** Returns whether a process owns a key. Its owner tokens are its name, a slash and a number. */
 export const isOwner = ({ name }: Process, key: Pick<KeyRecord, 'owner'> | undefined): boolean =>
   key?.owner.split('/')[0] === name;
 
@@ -99,7 +99,7 @@ export interface BrokenParts {
 
 interface Waiting {
   process: Process;
-  /** The virtual time from which it may continue. */
+  /** The virtual time from which it can continue. */
   at: number;
   /** Whether the process waits for this. False for a timeout, which runs beside the work of the process. */
   isBlocking: boolean;
@@ -325,7 +325,7 @@ export class Simulator {
     };
   }
 
-  /** Runs a query at its gate. If it fails after it took effect, it first delivers a part of its result. */
+  /** Runs a query at its gate. If it fails after it took effect, it first yields some, all or none of its responses. */
   async *#stream(
     gate: (read: () => Promise<void>) => Promise<void>,
     ...request: [parent: string, request: Buffer]
@@ -357,13 +357,13 @@ export class Simulator {
     };
     return new Promise<T>((resolve, reject) => {
       const call = { process, what, timeoutMs, apply, resolve: resolve as GatedCall['resolve'], reject };
-      const go = (rates: FaultRates) => this.#letOn(call, rates);
+      const go = (rates: FaultRates) => this.#proceed(call, rates);
       this.#waiting.push({ process, at: this.now, isBlocking: true, go });
     });
   }
 
   /** Makes the call or injects a fault. */
-  async #letOn(call: GatedCall, rates: FaultRates): Promise<void> {
+  async #proceed(call: GatedCall, rates: FaultRates): Promise<void> {
     const { process, what, apply } = call;
     const { random } = this;
     if (process.stop !== undefined && random.chance(rates.stop)) {
@@ -394,7 +394,7 @@ export class Simulator {
     this.note(process, `${what}: frozen for ${ms / SECOND} s`);
     process.lostMs += ms;
     const until = this.now + ms;
-    this.#waiting.push({ process, at: until, isBlocking: true, go: (rates) => this.#letOn(call, rates) });
+    this.#waiting.push({ process, at: until, isBlocking: true, go: (rates) => this.#proceed(call, rates) });
     for (const waiting of this.#waiting) if (waiting.process === process) waiting.at = Math.max(waiting.at, until);
   }
 

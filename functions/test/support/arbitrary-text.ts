@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Generates any character. fast-check's unit `binary` would spend more than a second of each process to list them. */
+/** Generates any character except lone surrogates. fast-check's unit `binary` would spend more than a second of each process to list them. */
 export const anyCharacter: fc.Arbitrary<string> = fc
   .oneof(
     fc.integer({ max: 0x7f, min: 0 }),
@@ -9,7 +9,7 @@ export const anyCharacter: fc.Arbitrary<string> = fc
   )
   .map((codePoint) => String.fromCodePoint(codePoint));
 
-/** Generates a text of several parts, and its JSON without quotes, in which any part may be escaped. */
+/** Generates a text of at most `maxLength` parts, and its JSON without quotes. Some parts have every character escaped. */
 export const arbitraryWrittenText = (part: fc.Arbitrary<string>, maxLength: number) =>
   fc.array(fc.tuple(part, fc.boolean()), { maxLength }).map((parts) => ({
     text: parts.map(([each]) => each).join(''),

@@ -16,7 +16,7 @@ export const isEntries: Match = (call) => hasName(call, /\/products\//);
 export const isClaim: Match = (call) => hasName(call, /\/price_list_requests\/[^/]+$/);
 export const isChunk: Match = (call) => !isClaim(call) && hasName(call, /\/price_list_payload\//);
 
-/** Matches an event of a key after its claim, such as a renewal, a completion or a failure. */
+/** Matches a commit that writes a key record and is no claim, such as a renewal, a completion or a failure. */
 export const isKeyEvent: Match = (call) => !isClaim(call) && hasName(call, /\/price_list_idempotency\//);
 
 interface Failure {
@@ -26,7 +26,7 @@ interface Failure {
   when: 'before' | 'after';
 }
 
-/** Fails commits of one kind, by default with an error that no retry overcomes. */
+/** Fails commits of one kind, by default all of them with an error that is not retried. */
 export const failCommits = (
   { firestore }: TestDatabase,
   match: Match,

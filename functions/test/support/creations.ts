@@ -13,8 +13,6 @@ import { createKeyRecord } from './key-records';
 import { TEST_REQUEST, writeMarket } from './price-lists';
 import { createPriceListBody, parseSubmission, type PriceListBody } from './submissions';
 
-/** Creations over a database, without HTTP: what they store, log and throw. */
-
 /** A body of two batches per list. */
 export const BODY = createPriceListBody(TEST_BATCH + 1);
 
@@ -31,7 +29,7 @@ export const getResponse = ({ result }: Creation): string => {
   return result.response;
 };
 
-/** Gives each test of a file its own records, and functions that create price lists from {@link BODY} and read their key. */
+/** Gives each test of a file an empty database with a market, and functions that create price lists without HTTP and read their keys. */
 export function useCreations() {
   const database = useTestDatabase();
   beforeEach(async () => {

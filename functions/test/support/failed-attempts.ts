@@ -7,9 +7,7 @@ import { TEST_START } from './database';
 import { updateKey } from './price-lists';
 import { createPriceListBody } from './submissions';
 
-/** Attempts that failed or crashed, over a database, without HTTP and without the command. */
-
-/** The fields of a key whose process was killed. */
+/** The fields of a key whose process was killed, and whose lease has expired. */
 export const CRASHED = {
   status: 'processing',
   owner: 'crashed',
@@ -23,7 +21,7 @@ export const STOPPED = { failure: 'the instance stops', failure_cause: 'stopped'
 export const PRODUCTS = 2 * TEST_BATCH + 1;
 export const createBody = (key: string) => createPriceListBody(PRODUCTS, { boq_list_id: key });
 
-/** Gives each test of a file its own records, and functions that create price lists by key, and fail and resume them. */
+/** Gives each test of a file an empty database with a market, and functions that create, fail and resume price lists without HTTP. */
 export function useFailedAttempts() {
   const creations = useCreations();
   const { database, getKey } = creations;

@@ -14,8 +14,8 @@ export interface RequestSpec {
 }
 
 /**
- * Sends only the head of a request, on a new connection. The test sends the body. `response` resolves
- * to the complete response, or rejects if the connection breaks first.
+ * Opens a request on a new connection. Its head is sent when the caller writes the body or ends the request.
+ * `response` resolves to the complete response, or rejects if the connection breaks first.
  */
 export function openRequest(
   port: number,
@@ -58,7 +58,7 @@ async function readResponse(response: IncomingMessage): Promise<ReceivedResponse
   return { status, headers, bytes, text, json: parseJson(text) };
 }
 
-/** @throws Error for bytes in another encoding */
+/** @throws Error for an encoding other than gzip and br */
 export function decodeBody(bytes: Buffer, encoding: string | undefined): Buffer {
   switch (encoding) {
     case undefined:

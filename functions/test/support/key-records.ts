@@ -37,7 +37,6 @@ export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord =>
     ...fields,
   });
 
-/** A key in each state. */
 export const processing = createKeyRecord();
 export const failed = createKeyRecord({
   status: 'requires_review',

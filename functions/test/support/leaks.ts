@@ -2,8 +2,8 @@ import type { ReceivedResponse } from './received-response';
 import type { OperationName } from './operations';
 
 /**
- * Finds confidential data in the log. At the end of each suite, it searches the suite's output.
- * It looks for the distinctive texts, prices and API keys of requests, and texts and prices of reads.
+ * Finds confidential data in the output of a suite, at its end. It looks for API keys, and for distinctive
+ * texts and prices of request bodies and of successful responses to reads.
  */
 export interface LogLeakDetector {
   /** Notes a text that was logged or written to the console. */
@@ -15,7 +15,7 @@ export interface LogLeakDetector {
   check: () => void;
 }
 
-/** Number of texts of one body to search for. More texts of a large body would find no other leak. */
+/** Maximum number of texts of one body to search for. More texts of a large body are unlikely to find another leak. */
 const MAX_TEXTS_PER_BODY = 50;
 
 export function createLogLeakDetector(): LogLeakDetector {
@@ -63,7 +63,7 @@ function collectTexts(value: unknown): string[] {
   return texts;
 }
 
-/** Whether a text is unlikely to be in a log line by chance: it is long, and not one plain word. */
+/** Returns whether a text is unlikely to be in a log line by chance. Short texts and plain words are likely. */
 const isDistinctive = (text: string): boolean => text.trim().length >= 6 && !/^[a-z_]{1,12}$/i.test(text);
 
 function parsed(text: string): unknown {

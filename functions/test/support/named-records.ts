@@ -2,7 +2,7 @@ import type { OperationName } from './operations';
 import { useTestService, type ServedFunctions } from './service';
 import { edgeCaseIds, writeRecords } from './stored';
 
-/** Adds the tests of an operation that lists records with a name and a country under the name of their collection. */
+/** Adds the tests of an operation that returns the name and the country of all records of a collection. */
 export function testListOfNamedRecords(operation: OperationName, functions: ServedFunctions, collection: string): void {
   const service = useTestService(functions);
   beforeEach(() => service.reset());
@@ -21,7 +21,7 @@ export function testListOfNamedRecords(operation: OperationName, functions: Serv
     expect(await call()).toEqual([200, { [collection]: list, count: 2 }]);
   });
 
-  test('returns an empty object if there are no records', async () => {
+  test('returns an empty list and the count 0 if there are no records', async () => {
     expect(await call()).toEqual([200, { [collection]: {}, count: 0 }]);
   });
 

@@ -59,7 +59,6 @@ export const operations = Object.fromEntries(
 
 export const operationNames = Object.keys(operations) as OperationName[];
 
-/** The operations that take a body. */
 export const postOperationNames = operationNames.filter(
   (name): name is PostOperationName => operations[name].method === 'POST',
 );

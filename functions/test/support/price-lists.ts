@@ -22,7 +22,7 @@ export async function readAllRecords(db: Firestore): Promise<Record<string, Docu
   return Object.fromEntries(written.map((each) => [each.ref.path, each.data()]));
 }
 
-/** Counts the records of each collection path. */
+/** Counts the records of each kind, such as `price_lists/products` for the entries of all price lists. */
 export async function countRecords(db: Firestore): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const path of Object.keys(await readAllRecords(db))) {
@@ -35,7 +35,7 @@ export async function countRecords(db: Firestore): Promise<Record<string, number
   return counts;
 }
 
-/** Returns the stored entries of a list, by product. */
+/** Returns the stored entries of a list, by product id. */
 export async function readListEntries(db: Firestore, list: string): Promise<Record<string, DocumentData>> {
   const { docs } = await db.collection(`${list}/products`).get();
   return Object.fromEntries(docs.map((entry) => [entry.id, entry.data()]));
@@ -47,7 +47,7 @@ export async function readStoredPayload(db: Firestore, document_id: string): Pro
   return gunzipSync(Buffer.concat(docs.map((chunk) => chunk.get('data') as Buffer))).toString();
 }
 
-/** The `Retry-After` that leads to the next sweep after a failure or an expired lease. */
+/** The `Retry-After` for a key that the next sweep can resume. */
 export const AFTER_NEXT_SWEEP = '65';
 
 /** Updates a key record and sets the matching `sweep_due_at`. */
@@ -60,7 +60,7 @@ export async function updateKey(key: DocumentReference, update: Record<string, u
 
 const quiet = () => undefined;
 
-/** A creation whose log lines are dropped. */
+/** A request whose log lines are dropped. */
 export const TEST_REQUEST = {
   requestId: 'request-1',
   apiKeyId: 'api-key-1',

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { OperationName } from './operations';
 
-/** A response as it was received. */
 export interface ReceivedResponse {
   status: number;
   /** Headers by name in lower case. Node joins most headers that were sent several times. */

@@ -16,7 +16,7 @@ const { QueryOptions } = requireHere(join(SDK, 'reference/query-options')) as {
   QueryOptions: { forKindlessAllDescendants: (parent: object, id: string) => object };
 };
 
-/** Whether a query begins after a document, as the queries for all pages but the first do. */
+/** Returns whether a query begins after a document, as the query for each page after the first does. */
 export const isNextPage = (query: Query): boolean =>
   (query as unknown as { _queryOptions: { startAt?: { before: boolean } } })._queryOptions.startAt?.before === false;
 

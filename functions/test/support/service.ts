@@ -38,7 +38,7 @@ export interface TestRequest {
   json?: unknown;
 }
 
-/** The functions that a suite calls. It imports no other function, so Jest relates it to these only. */
+/** The functions that a suite calls. A suite imports no other function, so Jest does not run it for a change of another one. */
 export type ServedFunctions = Partial<Record<OperationName, HttpsFunction>>;
 
 /** The functions of a suite behind the HTTP layer of the Functions Framework, with the Firestore of the tests. */
@@ -53,7 +53,7 @@ export interface TestService {
   log: LogLine[];
   /** Sends a request and returns its checked response. Rejects if the connection breaks before the response is complete. */
   call: (operation: OperationName, request?: TestRequest) => Promise<ReceivedResponse>;
-  /** Sends the head of a request. The test sends the body. */
+  /** Opens a request, whose body the test sends. */
   open: (operation: OperationName, request?: TestRequest) => ReturnType<typeof openRequest>;
   /** Returns the port of an operation, for requests that no HTTP client would send. */
   port: (operation: OperationName) => number;
@@ -67,7 +67,7 @@ export type LogLine = Record<string, unknown>;
 
 /**
  * Serves functions to the tests of a file, from before the first test until after the last. The file
- * fails if the service logged anything confidential.
+ * fails if {@link createLogLeakDetector} finds confidential data in the log.
  *
  * @returns the service, which is ready from the file's next `beforeAll` on
  */
@@ -149,7 +149,7 @@ async function startTestService(functions: ServedFunctions) {
   return { service, close };
 }
 
-/** Returns the request to send, with a valid key and the content type of JSON unless the test changes them. */
+/** Returns the request to send. It has a valid key, and with a body the content type of JSON, unless the test changes them. */
 function toRequestSpec(operation: OperationName, { method, headers = {}, body, json }: TestRequest): RequestSpec {
   if (!operationNames.includes(operation)) {
     throw new Error(`docs/openapi.json, which the tests go by, does not have ${operation}: npm run generate`);

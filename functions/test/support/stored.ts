@@ -21,7 +21,6 @@ export const edgeCaseIds = [
   'x'.repeat(130),
 ];
 
-/** Stores records by id without changing them. */
 export async function writeRecords(db: Firestore, collection: string, records: Record<string, object>): Promise<void> {
   const entries = Object.entries(records);
   for (let start = 0; start < entries.length; start += 500) {

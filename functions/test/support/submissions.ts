@@ -21,7 +21,7 @@ export function parseText<Body>(parser: BodyParser<Body>, text: string): Body {
 export const parseSubmission = (body: unknown): PriceListSubmission =>
   parseText(createPriceListParser(), JSON.stringify(body));
 
-/** Converts products to the entries of a body. */
+/** Returns products as they are in a body, as pairs of id and prices. */
 export const toProductEntries = ({
   ids,
   expectedForwardCostPrices,

@@ -44,7 +44,7 @@ export const invalidTexts = [undefined, null, '', 0, 1.5, true, [], ['a'], {}, {
 /** Texts that no field accepts, because UTF-8 cannot encode a lone surrogate. */
 export const loneSurrogates = ['\ud800', '\udfff', 'a\ud83db', '\udc00\ud800'];
 
-/** Texts of just over 10,000 bytes of UTF-8. The last two have fewer characters than the first. */
+/** Texts of just over 10,000 bytes of UTF-8. The last two have fewer than 10,000 characters. */
 export const textsOverLimit = ['a'.repeat(10_001), `${'é'.repeat(5_000)}a`, `${'𝄞'.repeat(2_500)}a`];
 
 /** Texts of exactly 10,000 bytes. */

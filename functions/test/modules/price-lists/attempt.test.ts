@@ -13,7 +13,7 @@ const { database, create, startAttempt, readKey, check } = useCreations();
 describe('a creation that cannot continue', () => {
   const REASON = '7 PERMISSION_DENIED: injected PERMISSION_DENIED';
 
-  test('fails its attempt and both lists in one commit, logs the failure, and needs an operator', async () => {
+  test('fails its attempt and both lists, logs the failure, and needs an operator', async () => {
     failCommits(database, isEntries, { nth: 2 });
     atCommit(database, isEntries, () => database.clock.advance(1_000));
     const { result, logged, context } = await create();
@@ -108,7 +108,7 @@ describe('a creation that cannot continue', () => {
           }),
       ],
     ])(
-      'for a %s cause sends a Retry-After that holds for a stored and an unstored failure',
+      'for a %s cause sends a Retry-After only if the sweep resumes both a stored and an unstored failure',
       async (_, reason, retryAfter, fail) => {
         const controller = new AbortController();
         fail(controller);

@@ -10,7 +10,7 @@ import { getAuditReads } from '../../support/billed-documents';
 import { TEST_REQUEST, updateKey, writeMarket } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
-/** What the audit reads, counts and reports, without the command. invariants.test.ts has the report of each violation. */
+/** Runs the audit without the command. invariants.test.ts checks the report of each violation. */
 
 const database = useTestDatabase();
 beforeEach(async () => {
@@ -170,7 +170,7 @@ describe('the audit reports', () => {
     ]);
   });
 
-  test('an entry that is missing from a sample', async () => {
+  test('entries of a sample that are not stored', async () => {
     const { lists } = await create('a');
     const path = `expected_forward_costs/${lists?.expected_forward_cost_id}/products`;
     for (let i = 0; i < PRODUCTS; i += 1) await database.client.doc(`${path}/product-${i}`).delete();
@@ -208,7 +208,7 @@ describe('the audit reports', () => {
     expect(report).toMatchObject({ violations: 1, attempts: 1, document_reads: 4 + 4 + 2 + 5 + 1 });
   });
 
-  test('a deleted payload of a key that requires review, but not of a completed key that is marked for retention', async () => {
+  test('a payload that retention has deleted if its key requires review, but not if its key is completed', async () => {
     const { document_id } = await create('a');
     const request = database.client.doc(`price_list_requests/${document_id}`);
     await retainUntil(request, Date.now());
@@ -321,7 +321,7 @@ describe('while other processes change keys, it', () => {
     expect((await runAudit()).found.map(([rule]) => rule)).toEqual(['response']);
   });
 
-  test('finds a key that was claimed after its keys were read', async () => {
+  test('reports no record of a key that was claimed after the audit read the keys', async () => {
     const run = async () => {
       await create('a');
     };

@@ -236,7 +236,7 @@ describe('a creation', () => {
   });
 });
 
-describe('a payload of more chunks than a claim holds', () => {
+describe('a large payload', () => {
   const body = createPriceListBody(60);
   const CHUNK_BYTES = 40;
 
@@ -288,7 +288,7 @@ describe('a payload of more chunks than a claim holds', () => {
     expect(await readKey()).toMatchObject({ status: 'completed', payload_chunks: 9 });
   });
 
-  test('cannot be resumed if the attempt was stopped before its last chunk was stored', async () => {
+  test('leaves its key to an operator if the attempt is stopped before the last chunk is stored', async () => {
     const controller = new AbortController();
     atCommit(database, isChunk, () => controller.abort(new StoppedError('the instance stops')));
     await create(body, { signal: controller.signal });

@@ -28,7 +28,7 @@ test.each([
   ['no market', null, { market_found: false, currency_differs: false }],
   ['another currency', TEST_LISTS, { market_found: true, currency_differs: true }],
   ['the same currency', { ...TEST_LISTS, currency_differs: false }, { market_found: true, currency_differs: false }],
-])('a completed key with %s gives these facts', (_, lists, facts) => {
+])('the facts of a completed key with %s say so', (_, lists, facts) => {
   const record = createKeyRecord({ lists });
   expect(toCreationResult({ kind: 'completed', record, response: '{}', isOwn: false })).toMatchObject({ facts });
 });

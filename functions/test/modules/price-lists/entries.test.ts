@@ -54,7 +54,7 @@ describe('the search for entries that are not stored', () => {
     expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery']);
   });
 
-  test('renews the lease after a thousand entries, despite a short outage, and ends without the lease', async () => {
+  test('renews the lease after a thousand entries, despite a short outage, and fails if the lease is lost', async () => {
     const ids = Array.from({ length: 1_000 }, (_, i) => `product-${i}`);
     await store(ids.map((id) => [id, 1.5]));
     const attempt = createAttempt(TEST_LISTS);
@@ -69,7 +69,7 @@ describe('the search for entries that are not stored', () => {
     await expect(findPendingEntries(products, attempt)).rejects.toThrow(LeaseLostError);
   });
 
-  test('makes no call for an attempt without lists', async () => {
+  test('returns all entries for an attempt without lists', async () => {
     const products = createProducts(['a', 'b']);
     expect(await findPendingEntries(products, createAttempt(null))).toEqual(getAllEntries(products));
   });
@@ -85,7 +85,7 @@ describe('the order of writing', () => {
     );
   });
 
-  test.each([100_000, 100_001, 100_499])('spreads each batch of %i entries over the collection', (count) => {
+  test.each([100_000, 100_001, 100_499])('spreads each full batch of a list of %i entries', (count) => {
     const order = getWriteOrder(count, 500);
     for (let start = 0; start + 500 <= count; start += 500) {
       const tenths = new Set(order.subarray(start, start + 500).map((place) => Math.floor((10 * place) / count)));

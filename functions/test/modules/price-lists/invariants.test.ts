@@ -20,8 +20,6 @@ import type { StoredPayload } from '../../../src/price-lists/payload';
 import { createKeyRecord, TEST_LISTS } from '../../support/key-records';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
-/** The violations that the audit reports for records with one difference each. */
-
 const NOW = 1_000_000;
 const submission = parseSubmission(createPriceListBody(2));
 const info: PriceListInfo = submission.info;
@@ -67,7 +65,7 @@ function createCompleted(): { record: KeyRecord; stored: AttemptDocuments } {
   return { record, stored };
 }
 
-/** Creates that attempt with another status of the key and of its lists, and other fields of the record. */
+/** Creates the completed attempt, and changes the status of its key and of its lists, and fields of its key record. */
 function createIn(status: KeyRecord['status'], listStatus: string, fields: Partial<KeyRecord> = {}) {
   const { record, stored } = createCompleted();
   for (const list of Object.values(stored.lists ?? {})) Object.assign(list.document ?? {}, { status: listStatus });
@@ -156,8 +154,8 @@ test.each<[string, Partial<KeyRecord>, unknown, string | null]>([
     NOW - HOUR_MS,
     'has been due for 60 min, and no sweep has resumed or reported it',
   ],
-  ['an hour, in progress, which the rule of leases names', { status: 'processing' }, NOW - HOUR_MS, null],
-  ['never', {}, undefined, null],
+  ['an hour while in progress, which only the rule `lease` reports', { status: 'processing' }, NOW - HOUR_MS, null],
+  ['no time', {}, undefined, null],
 ])('a key that is due for %s', (_, fields, sweepDueAt, message) => {
   const record = createKeyRecord({ status: 'requires_review', ...fields });
   const expected = message === null ? [] : [violation('sweep_due_at', KEY_PATH, message)];
@@ -221,7 +219,7 @@ describe('an attempt', () => {
     ['processing', 'processing'],
     ['requires_review', 'failed'],
     ['released', 'failed'],
-  ])('that is %s may have %s lists that were written at another time', (status, listStatus) => {
+  ])('that is %s can have %s lists that were written at another time', (status, listStatus) => {
     expect(check(createIn(status, listStatus, { updated_at: NOW + 1 }))).toEqual([]);
   });
 
@@ -429,7 +427,7 @@ describe('a list', () => {
   });
 
   test.each([undefined, 1, 'two words', 'x'.repeat(21)])(
-    'with the invalid status %p is reported without it',
+    'with the invalid status %p is reported without that status',
     (status) => {
       const [recorded] = getAttemptsOfKey(createKeyRecord({ lists: TEST_LISTS }));
       if (recorded === undefined) throw new Error('a record has its present attempt');

@@ -10,7 +10,7 @@ import { SWEEP_WAIT_MS } from '../../../src/price-lists/sweep-schedule';
 import { completed, createKeyRecord, failed, processing, released, TEST_LISTS } from '../../support/key-records';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
-/** The complete effect of single events. key-state-machine.test.ts has the properties of any order of events. */
+/** Checks the effect of single events. key-state-machine.test.ts has the properties of any order of events. */
 
 const NOW = 10_000;
 
@@ -90,7 +90,7 @@ describe('an event', () => {
   test.each<KeyEvent>([
     { ...claim, attempt: processing },
     { ...resume, attempt: { owner } },
-  ])('$kind by an owner whose expired lease nobody has met keeps the attempt (bullmq #3183)', (event) => {
+  ])('$kind by the owner keeps the attempt, although its lease has expired (bullmq #3183)', (event) => {
     expect(apply(processing, event, processing.lease_expires_at).record).toBe(processing);
   });
 });
@@ -115,7 +115,7 @@ describe('a key', () => {
       { kind: 'completed', record: completed, response: '{}', isOwn: false },
       { kind: 'completed', record: completed, response: '{}', isOwn: false },
     ],
-    ['that another version completed', { ...completed, response: null }, review(null), review(null), review(null)],
+    ['whose response is missing', { ...completed, response: null }, review(null), review(null), review(null)],
     [
       'that failed',
       failed,

@@ -6,7 +6,7 @@ import {
 } from '../../../src/price-lists/submission-parser';
 import { createPriceListBody, parseText, toProductEntries } from '../../support/submissions';
 
-/** The submission in a valid body and the errors of an invalid one. lib/schemas/add-price-lists.test.ts has the rules of each field. */
+/** lib/schemas/add-price-lists.test.ts tests the rules of each field. */
 
 const { info } = createPriceListBody(0);
 const INFO = JSON.stringify(info);
@@ -121,7 +121,7 @@ describe('an invalid body', () => {
     expect(getProductErrors(`{"a":${json}}`).map(({ path }) => path)).toEqual(['products.a']);
   });
 
-  test('has an error for the id and for each price of a product, and shortens an id that is too long', () => {
+  test('has an error for the id and for each invalid price of a product, and shortens an id that is too long', () => {
     const long = 'x'.repeat(1_501);
     const shown = `${'x'.repeat(100)}…`;
     expect(getProductErrors(`{"${long}":{"price_list_price":1}}`).map(({ path }) => path)).toEqual([
@@ -133,7 +133,7 @@ describe('an invalid body', () => {
     expect(getProductErrors(`{"${pair}":${product(1)}}`)[0]?.path).toBe(`products.${'x'.repeat(99)}\ufffd…`);
   });
 
-  test('has at most 100 errors, and says whether there may be more', () => {
+  test('has at most 100 errors, and says whether there can be more', () => {
     const createProducts = (count: number) =>
       `{${Array.from({ length: count }, (_, i) => `"${i}":{"price_list_price":1}`).join()}}`;
     const { errors, isComplete } = getError(() => parseProducts(createProducts(99)));

@@ -25,7 +25,7 @@ describe('the sweep', () => {
     [{ automatic_resumes: 3 }, 'it was resumed 3 times without an operator, and failed again'],
     [{ failure_cause: 'error' }, 'the failure is not transient: the time is up'],
     [{ failure_cause: null, failure: null }, 'the failure is not transient: unknown'],
-  ])('leaves a failure with %j to an operator: %s', (fields, obstacle) => {
+  ])('resumes a failure with %j unless it has an obstacle: %s', (fields, obstacle) => {
     const record = { ...failed, ...fields };
     expect(canResumeAutomatically(record)).toBe(obstacle === null);
     if (obstacle !== null) expect(describeSweepObstacle(record)).toBe(obstacle);

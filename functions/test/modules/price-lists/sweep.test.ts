@@ -59,8 +59,8 @@ async function runSweep(...args: Parameters<typeof startSweep>) {
 }
 
 /**
- * A clock for a sweep while a test holds one of its commits. The sweep asks again every 50 ms. All other timeouts are long: if a busy machine
- * let a call time out, its retry would advance the clock.
+ * Creates a clock for a sweep while a test holds one of its commits. The sweep asks again every 50 ms. Its other timeouts are long,
+ * because the retry of a call that times out on a busy machine would advance the clock.
  */
 function createHoldingClock(): Clock {
   jest.replaceProperty(CALL_TIMEOUTS_MS, 'commit', 600_000);
@@ -190,7 +190,7 @@ describe('a sweep', () => {
     }
   });
 
-  test('changes no list of a copied record, because another key may own it', async () => {
+  test('changes no list of a copied record, because another key can own it', async () => {
     const record = await fail('a', CRASHED);
     const list = getPriceList(record);
     await list.update({ status: 'ready' });
@@ -224,7 +224,7 @@ describe('a sweep', () => {
     expect(await readKey('a')).toMatchObject({ failure_cause: 'unavailable', automatic_resumes: 1 });
   });
 
-  test('takes longer in an outage, and resumes the key (dbos-transact-py #716)', async () => {
+  test('retries its calls in an outage, and resumes the key (dbos-transact-py #716)', async () => {
     await fail('a', CRASHED);
     failPayloadReads('UNAVAILABLE', 6);
     for (const rpc of ['RunQuery', 'BatchGetDocuments', 'Commit'] as const)
@@ -232,7 +232,7 @@ describe('a sweep', () => {
     expect((await runSweep()).summary).toEqual({ ...NOTHING_DONE, resumed: 1 });
   });
 
-  test('ends a query for entries that hangs at the timeout of a query, and resumes the key', async () => {
+  test('ends a hanging query for entries at the timeout of a query, and resumes the key', async () => {
     await fail('a', STOPPED);
     jest.replaceProperty(CALL_TIMEOUTS_MS, 'query', CALL_TIMEOUTS_MS.query / 100);
     const fault = database.firestore.faults.inject({ rpc: 'RunQuery', nth: 3, action: { kind: 'hang' } });
@@ -243,7 +243,7 @@ describe('a sweep', () => {
     expect(performance.now() - startedAt).toBeLessThan(40_000);
   });
 
-  test('that is busy finds a key whose due time is a minute old, because its commit can take effect so late', async () => {
+  test('that is busy finds a key whose due time is a minute old, because a commit can take effect so late', async () => {
     await fail('a', STOPPED);
     const late = await fail('b');
     database.clock.advance(60_000);
@@ -262,7 +262,7 @@ describe('a sweep', () => {
     ]);
   });
 
-  test('that is busy with one list resumes another again each time that it is due', async () => {
+  test('that is busy with one list resumes another list again each time that it is due', async () => {
     await fail('a', STOPPED);
     await fail('b', { ...STOPPED, updated_at: TEST_START + 1 });
     const { promise, resolve: letGo } = Promise.withResolvers<undefined>();
