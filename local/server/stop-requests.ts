@@ -2,8 +2,8 @@
 const SAME_REQUEST_MS = 500;
 
 /**
- * Calls `fn` for each request to stop: Ctrl-C, SIGTERM or a closed terminal. Under npm, the parent is a shell that does not
- * pass SIGTERM on, so `fn` is also called when this shell ends. (`exec` in the npm script would avoid that, but not on Windows.)
+ * Calls `fn` for each request to stop: Ctrl-C, SIGTERM or a closed terminal. Under npm, it also calls `fn` when the parent
+ * ends, which can be a shell that does not pass SIGTERM on. (`exec` in the npm script would pass it on, but not on Windows.)
  */
 export function onStopRequest(fn: () => void): void {
   let calledAt = -Infinity;
