@@ -38,11 +38,18 @@ describe('CORS:', () => {
     `${TEST_ORIGIN}.evil.com`,
     `${TEST_ORIGIN}:8443`,
     TEST_ORIGIN.toUpperCase(),
+    `${TEST_ORIGIN}, https://other.example.com`,
   ])('a preflight from %j is rejected', async (origin) => {
     const { status, headers, json } = await preflight({ origin, 'access-control-request-method': 'GET' });
     expect([status, json]).toEqual([403, { error: 'Origin not allowed' }]);
     expect(corsHeaders(headers)).toEqual({});
     expect(varies(headers.vary)).toContain('Origin');
+  });
+
+  test('a preflight from the origin null is allowed if null is listed', async () => {
+    service.setConfig({ CORS_ALLOWED_ORIGINS: 'null' });
+    const { status, headers } = await preflight({ origin: 'null' });
+    expect([status, headers['access-control-allow-origin']]).toEqual([204, 'null']);
   });
 
   test.each([undefined, '', ' , '])(

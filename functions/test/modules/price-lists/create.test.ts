@@ -201,6 +201,12 @@ describe('a creation', () => {
     expect(getChunks).not.toHaveBeenCalled();
   });
 
+  test('of more than forty batches per list stores each price under its product', async () => {
+    const body = createPriceListBody(41 * TEST_BATCH + 1);
+    await create(body);
+    await check(body);
+  });
+
   test('without a market completes with its claim, and creates no lists', async () => {
     const body = createPriceListBody(3, { market_id: 'nowhere' });
     const calls = database.recordCalls();
