@@ -83,7 +83,7 @@ export interface DeployedFunction {
   alive: () => boolean;
   /** Reads the size of the heap and of external memory in bytes after garbage collection; needs {@link MEMORY_PROBE_ENV}. */
   readHeapBytes: () => Promise<number>;
-  /** Reads the resident set in bytes after garbage collection, and its peak since the previous reading of either kind, or since the start (always if not on Linux); needs {@link MEMORY_PROBE_ENV}. */
+  /** Reads the resident set in bytes after garbage collection, and its peak since the previous reading or the start; needs {@link MEMORY_PROBE_ENV}. */
   readRss: () => Promise<{ rss: number; peakRss: number }>;
   /** Ends the process as the platform does. @returns its exit code; null if SIGKILL ended it */
   stop: () => Promise<number | null>;

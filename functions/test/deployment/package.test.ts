@@ -56,7 +56,7 @@ describe('the deploy package', () => {
     },
   );
 
-  test('names exact versions and the deploy runtime, and installs the framework alone', async () => {
+  test('names exact versions and the deploy runtime, and depends only on the framework', async () => {
     const manifest = JSON.parse(await readFile(join(DEPLOY_PACKAGE, 'package.json'), 'utf8')) as Record<string, object>;
     expect(manifest).toMatchObject({
       main: 'index.cjs',

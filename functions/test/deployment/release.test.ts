@@ -54,7 +54,7 @@ function prepare(): string {
   return folder;
 }
 
-/** Adds development packages whose code leaves the file `poisoned` when it runs. Without them, Node and esbuild find the real ones. */
+/** Adds development packages that create the file `poisoned` when they run. Without them, Node and esbuild would find the real ones. */
 function poison(folder: string): void {
   const code = `require('node:fs').writeFileSync(${JSON.stringify(join(folder, 'poisoned'))}, __filename);`;
   for (const path of listInstalled((dev) => dev)) {
@@ -70,7 +70,7 @@ function listInstalled(isWanted: (dev: boolean) => boolean): string[] {
   return packages.filter(([, { dev = false }]) => isWanted(dev)).map(([path]) => path);
 }
 
-/** Reads all that a release ships. @returns contents by file */
+/** Reads the files of the deploy package and of the bundled programs. @returns contents by file */
 function readBuild(deployPackage: string, programs: string): Map<string, string> {
   const files = Object.entries({ deployPackage, programs }).flatMap(([name, folder]) =>
     readdirSync(folder).map((file) => [name, folder, file] as const),

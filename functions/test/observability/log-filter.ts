@@ -17,7 +17,7 @@ const COMPARISON = /([\w.]+)(=~|!=|[<>]=|[=:<>])(\([^)]*\)|"[^"]*"|[\w*.-]+)/g;
  * Evaluates a filter of docs/monitoring over a log entry, or over a point of a metric. Supports only the part of the
  * query language (https://cloud.google.com/logging/docs/view/logging-query-language) that these filters use.
  *
- * @throws Error for any other syntax, and for AND beside OR without parentheses
+ * @throws Error for most other syntax, and for AND beside OR without parentheses
  */
 export function matchesFilter(filter: string, entry: object): boolean {
   const script = filter

@@ -65,7 +65,7 @@ describe('the line of a request', () => {
     },
   );
 
-  test('counts the records of a response that Firestore sends in several batches', async () => {
+  test('counts the records of all batches of a response', async () => {
     await Promise.all([...Array(300).keys()].map((i) => service.db.doc(`teams/team-${i}`).set({ name: 'Team' })));
     await service.call('getTeams');
     expect(lines('request')).toMatchObject([{ count: 300, firestore_calls: 1 }]);

@@ -367,7 +367,7 @@ test.each<[what: string, bad: number, good: number, minute: number, policies: st
   expect(getFiringPolicies([...HEALTHY, ...entries])).toEqual(policies);
 });
 
-test('many refused keys are noticed', () => {
+test('51 requests with a refused key are noticed, and 50 are not', () => {
   const refused = (count: number) => Array.from({ length: count }, () => toRequestEntries('getTeams', 401)).flat();
   expect(getFiringPolicies([...HEALTHY, ...refused(50)])).toEqual([]);
   expect(getFiringPolicies([...HEALTHY, ...refused(51)])).toEqual(['refused-keys']);

@@ -3,7 +3,7 @@ import protobuf from 'protobufjs';
 import descriptors from '@google-cloud/firestore-api/protos/protos.json';
 import { decodeDocument } from '../../../../src/lib/firestore/messages';
 
-/** Documents, encoded with the descriptors in the Firestore SDK. The suites of the operations prove the encoding of queries. */
+/** Decodes documents that the descriptors of the Firestore SDK encode. The suites of the operations prove the encoding of queries. */
 
 const PREFIX = 'projects/demo-price-lists/databases/(default)/documents/orders/';
 
@@ -12,7 +12,7 @@ const response = protobuf.Root.fromJSON(descriptors).lookupType('google.firestor
 const encodeResponse = (document: object) =>
   Buffer.from(response.encode({ document, readTime: { seconds: 1_780_000_000, nanos: 123_456_000 } }).finish());
 
-/** A value as the SDK encodes it, and as the service decodes it. */
+/** A value to encode, and the value that the service must decode. */
 const value: fc.Memo<[encoded: object, decoded: unknown]> = fc.memo((depth) => {
   const leaf = fc.oneof(
     fc.string({ unit: 'grapheme' }).map((text): [object, unknown] => [{ stringValue: text }, text]),

@@ -174,7 +174,7 @@ test.each([
 test('ends when its signal aborts, even while nothing arrives, and cancels its call', async () => {
   const { promise: outcome, resolve } = Promise.withResolvers<string>();
   const stop = database.firestore.observe((call) => resolve(call.outcome));
-  // A delay, because the observer gets no outcome of a call that hangs.
+  // A delay, because a call that hangs has the outcome HUNG, also if it is cancelled.
   const action = { kind: 'delay', ms: 500 } as const;
   const fault = database.firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action });
   const controller = new AbortController();

@@ -67,7 +67,7 @@ describe('retry', () => {
     expect(await retryFailing([14], { tryMs: 59_876 })).toMatchObject({ outcome: createError(14), tries: 1 });
   });
 
-  test('of an attempt goes on for 19 minutes', async () => {
+  test('of an attempt goes on for more than 19 minutes', async () => {
     const { outcome, slept } = await retryFailing(times(500, 14), { regime: 'attempt' });
     expect(outcome).toBe('done');
     expect(slept.reduce((sum, ms) => sum + ms)).toBeGreaterThan(1_140_000);
@@ -91,7 +91,7 @@ describe('retry', () => {
     ['runs out', new Error('timeout'), 'code 14'],
     ['is cut short by a stop', new StoppedError('the instance stops'), 'the instance stops'],
   ])('whose time %s', (_, reason, expected) => {
-    test('during a pause rejects with its cause', async () => {
+    test(`during a pause rejects with "${expected}"`, async () => {
       const timeout = new AbortController();
       const clock = new ManualClock(0);
       jest.spyOn(clock, 'sleep').mockImplementation((_ms, signal) => {
@@ -102,7 +102,7 @@ describe('retry', () => {
       await expect(retry(call, createContext(clock, timeout.signal), 'outage')).rejects.toThrow(expected);
     });
 
-    test('during a try rejects with its cause', async () => {
+    test(`during a try rejects with "${expected}"`, async () => {
       const timeout = new AbortController();
       let tries = 0;
       const call = () => {

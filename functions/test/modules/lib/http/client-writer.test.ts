@@ -60,7 +60,7 @@ async function isOpenAfter(ms: number): Promise<boolean> {
   return !socket.destroyed;
 }
 
-test('the writer ends once the bytes are written, before the body has arrived', async () => {
+test('the writer ends once the bytes are written, before the request body has arrived', async () => {
   await respond(await open());
   expect(isAnswered(response)).toBe(true);
   await settle();
@@ -122,7 +122,7 @@ test('a final response gets no bytes from another writer of the same request', a
   expect(received).toMatch(/done$/);
 });
 
-test('the wait ends when the client disconnects', async () => {
+test('no timer remains when the client disconnects', async () => {
   await respond(await open());
   const closed = once(response, 'close');
   socket.destroy();

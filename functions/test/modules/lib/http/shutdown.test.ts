@@ -53,7 +53,7 @@ function createInstance(lateMs = 0) {
   return { shutdown, server, steps, addResponse, stop };
 }
 
-test('refuses writes at once, aborts them after 5 s, waits for no handler after 8 s, and ends after 9 s', async () => {
+test('refuses writes at once, aborts them after 5 s, stops waiting for handlers after 8 s, and ends after 9 s', async () => {
   const { steps, addResponse, stop } = createInstance();
   addResponse();
   addResponse();
@@ -142,7 +142,7 @@ test('waits for a connection whose body still arrives after its response, and co
   expect(logInstanceStopped).toHaveBeenLastCalledWith(0, 3_000);
 });
 
-test('closes the connection of each response, including later ones', async () => {
+test('each response, also a later one, announces that its connection closes', async () => {
   const { addResponse, stop } = createInstance();
   const before = addResponse();
   const stopped = stop();

@@ -9,7 +9,7 @@ import { parseText } from '../../../support/submissions';
 
 /**
  * V8 can take an escaped member name for another name that it parsed earlier at the same place of an object
- * (https://github.com/nodejs/node/issues/63785). So all bodies of this file are parsed in one process.
+ * (https://github.com/nodejs/node/issues/63785). So a similar name is parsed before each escaped name.
  */
 
 const parsers: Record<PostOperationName, () => BodyParser<unknown>> = {
