@@ -85,6 +85,8 @@ describe('an event', () => {
     expect(again).toMatchObject({ document_id: 'new', status: 'processing', response: null });
     expect(again?.history).toMatchObject([{ document_id, response: '{}', settled_at: NOW }]);
     expect(getOutcome(record, { owner: 'late', fingerprint, document_id: 'late' })).toEqual({ kind: 'available' });
+    // The client of the released attempt sent the same payload again.
+    expect(getOutcome(apply(record, claim).record, { fingerprint, document_id })).toMatchObject({ kind: 'completed' });
   });
 
   test.each<KeyEvent>([
