@@ -1,6 +1,6 @@
 /** The time limits that depend on each other, in milliseconds. */
 
-/** The timeout of one try of a call, after which the try fails with DEADLINE_EXCEEDED. */
+/** The timeout of a call, after which it fails with DEADLINE_EXCEEDED. */
 export const CALL_TIMEOUTS_MS = {
   /** A read of documents, the count of keys in review, or the wait for the next document of an SDK query. */
   read: 10_000,
@@ -57,7 +57,7 @@ export const STOP_MS = {
 export const STOP_RESERVE_MS = 2_000;
 
 /**
- * The retry regimes. The last try of a call begins at most this long after the first. Every call to Firestore
+ * The retry regimes. The last try begins at most this long after the first. Every call to Firestore
  * has a regime. A timeout or a stop of the work ends every regime except `reserve`, which is for the steps
  * after that.
  */

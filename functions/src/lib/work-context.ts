@@ -18,7 +18,7 @@ export interface WorkContext {
 
 export interface Counters {
   firestoreCalls: number;
-  /** Number of tries after the first, over all calls. */
+  /** Number of repeated tries. A try can have several calls. */
   retries: number;
   records: number;
   phasesMs: Partial<Record<Phase, number>>;
