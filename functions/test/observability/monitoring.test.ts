@@ -409,7 +409,7 @@ test('the lines of a creation are counted by the metrics of the dashboard', asyn
   expect(metrics.map((metric) => getPoints(metric, entries, '1m', 0).length)).toEqual([2, 1, 1, 1, 1]);
 });
 
-test.each(operationNames)('the line of %s is counted', async (name) => {
+test.each(operationNames)('the metric of requests counts the line of %s', async (name) => {
   const [line = {}] = await logOf(() => service.call(name, { headers: { 'x-api-key': undefined } }));
   expect(matchesFilter(readMetric('requests').filter, toEntry(name, line))).toBe(true);
 });
