@@ -128,10 +128,11 @@ describe('keys that failed for two causes', () => {
   });
 
   test('list begins with the causes, shows the oldest, and says how to see more', async () => {
+    await getKey('key 1').update({ updated_at: 1 });
     const { out } = await run('list', '--limit', '2');
     expect(out).toMatch(/^3 keys need an operator, oldest first\.\n\n {4}\w+ +\d keys?, /);
     expect(out).toMatch(/^ {4}error +1 key, \d+ \w+ old$/m);
-    expect(out).toMatch(/^ {4}unavailable +2 keys, /m);
+    expect(out).toMatch(/^ {4}unavailable +2 keys, \d+ \w+ to \d+ days old$/m);
     expect(out.match(/^ {4}status /gm)).toHaveLength(2);
     expect(out).toContain('The oldest 2 of 3 keys are shown. All: npx price-lists list --limit 3\n');
     expect(JSON.parse((await run('list', '--json', '--limit', '2')).out)).toHaveLength(3);

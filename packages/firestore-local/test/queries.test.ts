@@ -43,6 +43,7 @@ describe('a large collection', () => {
       expected(({ team, half }) => team === 3 && half === 1),
     );
     expect(await ids(c.orderBy('i').limit(5))).toEqual(expected(() => true).slice(0, 5));
+    expect(await ids(c.orderBy('team').limit(5))).toEqual(expected(({ team }) => team === 0, true).slice(0, 5));
     expect(await ids(c.limit(600))).toEqual(expected(() => true, true).slice(0, 600));
   });
 
