@@ -107,7 +107,7 @@ const hang: RequestListener = () => undefined;
 /** Each member of this gzip text inflates to 1 MiB. */
 const bomb = Buffer.concat(Array(300).fill(gzipSync(Buffer.alloc(1024 ** 2))) as Buffer[]);
 
-/** The responses of an odd server (then 418), the exit code, the options of the call, and the seconds that it takes at least. */
+/** Title, responses of the server (418 to further requests), exit code, changes to the call, and its minimum duration in seconds. */
 const oddServers: [string, RequestListener[], number, Partial<Call>?, number?][] = [
   ['Retry-After: 0', [busy('0'), created], 0, {}, 0.9],
   ['a Retry-After in the past', [busy(new Date(0).toUTCString()), created], 0, {}, 0.9],

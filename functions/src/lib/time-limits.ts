@@ -81,7 +81,7 @@ export type RetryRegime = keyof typeof RETRY_MS;
 /** The time between two scheduled starts of the sweep. */
 export const SWEEP_INTERVAL_MS = 60_000;
 
-/** The time that a sweep is assumed to need for a due attempt. A `Retry-After` for the sweep includes it. */
+/** Assumed time from the start of a sweep until it resumes a due attempt. Part of the `Retry-After` of a client that waits for the sweep. */
 export const SWEEP_START_MS = 5_000;
 
 /** How long a sweep waits for a resume to end before it can query for more due keys. */
