@@ -25,9 +25,9 @@ interface Provider {
 }
 
 /**
- * Finds the first setting that can let a job of GitHub do more than its environment allows: a provider with another condition or
- * without the mapping of the environment, a role in the whole project, a member that is not a single environment, or an
- * environment that can act as several accounts. A project without the pool has no such setting.
+ * Finds the first setting that can let a GitHub job do more than its environment allows. An enabled provider must have the
+ * {@link CONDITION} and map the environment. No member of the pool may have a role in the project. On an account, a member
+ * must be a single environment, which can act as no other account. A project without the pool has no such setting.
  */
 export async function findFederationProblem(projectId: string, ask: AskGoogle): Promise<Problem | undefined> {
   const path = `v1/projects/${projectId}`;

@@ -147,7 +147,7 @@ function isQueryMet(query: string, entries: LogEntry[], now: number): boolean {
 
 const getService = ({ resource }: LogEntry) => resource.labels?.['service_name'];
 
-/** Counts the points of the metric that a filter names. Metrics of the platform have none here. */
+/** Counts the points in a window that a filter selects. Metrics of the platform have none here. */
 function countPoints(filter: string, entries: LogEntry[], window: string, now: number): number {
   const [, metric] = /^metric\.type="logging\.googleapis\.com\/user\/(\w+)" AND /.exec(filter) ?? [];
   if (metric === undefined) return 0;

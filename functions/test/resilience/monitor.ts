@@ -83,7 +83,7 @@ export class KeyMonitor {
     return start === moments.length ? undefined : start;
   }
 
-  /** @throws AssertionError if a key or a list has changed in a forbidden way */
+  /** @throws Error if a key or a list has changed in a forbidden way */
   #checkCommit(changes: readonly Change[]): void {
     const lists = changes.filter(({ collection }) => LISTS.includes(collection));
     for (const { collection, id, before, after } of lists) {

@@ -11,9 +11,9 @@ import { TEST_REQUEST, updateKey, writeMarket } from '../support/price-lists';
 import { parseSubmission } from '../support/submissions';
 
 /**
- * The deployed sweep resumes four attempts at once, with the widest identifiers and all entries stored.
- * By default, the lists and the heap are small. `RESUME_PRODUCTS=23000 RESUME_HEAP_MIB=560` tests the largest
- * body in a container of 1 GiB.
+ * The deployed sweep resumes four attempts, with all entries stored. Their long identifiers take two bytes for
+ * each character in memory. By default, the lists and the heap are small. `RESUME_PRODUCTS=23000
+ * RESUME_HEAP_MIB=560` tests the largest body in a container of 1 GiB.
  */
 
 const products = Number(process.env['RESUME_PRODUCTS'] ?? 2_000);

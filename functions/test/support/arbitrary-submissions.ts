@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { PriceListInfo } from '../../src/lib/schemas/add-price-lists';
+import { infoSchema, type PriceListInfo } from '../../src/lib/schemas/add-price-lists';
 import type { PriceListBody } from './submissions';
 import { anyCharacter } from './arbitrary-text';
 
@@ -12,17 +12,21 @@ function isPlainId(id: string): boolean {
   return id === id.trim() && !id.includes('/') && id !== '.' && id !== '..' && !/^__.*__$/s.test(id);
 }
 
-const info: fc.Arbitrary<PriceListInfo> = fc.record({
+const fields: { [Field in keyof PriceListInfo]-?: fc.Arbitrary<Required<PriceListInfo>[Field]> } = {
   market_id: text,
   boq_list_id: text,
   currency_iso: fc.stringMatching(/^[A-Za-z]{3}$/),
   date: fc.stringMatching(/^(0[1-9]|1[0-2])\/[0-9]{4}$/),
   name: text,
-});
+};
+
+const fieldNames = Object.keys(fields) as (keyof PriceListInfo)[];
+/** Required fields. fast-check sometimes omits the others. */
+const requiredKeys = fieldNames.filter((name) => !infoSchema.shape[name].safeParse(undefined).success);
 
 /** Generates valid bodies of one to eight products. */
 export const arbitraryPriceListBody: fc.Arbitrary<PriceListBody> = fc.record({
-  info,
+  info: fc.record(fields, { requiredKeys }),
   products: fc.dictionary(productId, fc.record({ price_list_price: price, expected_forward_cost_price: price }), {
     minKeys: 1,
     maxKeys: 8,

@@ -1,7 +1,7 @@
 import document from '../../../docs/openapi.json';
 
 /**
- * The operations in docs/openapi.json, which another test compares with the functions. Their request
+ * The operations in docs/openapi.json, which `npm run check` compares with the functions. Their request
  * bodies are the examples of that file, with the fields of `testBodies`.
  */
 

@@ -3,7 +3,7 @@ import protobuf from 'protobufjs';
 import descriptors from '@google-cloud/firestore-api/protos/protos.json';
 import { decodeDocument } from '../../../../src/lib/firestore/messages';
 
-/** Decodes documents that the descriptors of the Firestore SDK encode. The suites of the operations prove the encoding of queries. */
+/** Decodes documents that protobufjs encodes by the descriptors of the Firestore SDK. */
 
 const PREFIX = 'projects/demo-price-lists/databases/(default)/documents/orders/';
 
