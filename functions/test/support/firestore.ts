@@ -29,7 +29,7 @@ export function createCallRecorder({ observe }: Pick<FirestoreFront, 'observe'>)
   };
 }
 
-/** The project of the tests. Each process has its own over another Firestore, which all processes share. */
+/** The project of the tests. With TEST_FIRESTORE, which all processes share, each process has its own project. */
 export const TEST_PROJECT = TEST_FIRESTORE ? `demo-price-lists-${process.pid}` : 'demo-price-lists';
 
 /**

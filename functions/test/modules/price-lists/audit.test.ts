@@ -10,7 +10,7 @@ import { getAuditReads } from '../../support/billed-documents';
 import { TEST_REQUEST, updateKey, writeMarket } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
-/** Runs the audit without the command. invariants.test.ts checks the report of each violation. */
+/** Runs the audit without the command. invariants.test.ts checks every rule except `key_readable` and `reference`. */
 
 const database = useTestDatabase();
 beforeEach(async () => {
@@ -204,7 +204,7 @@ describe('the audit reports', () => {
     const { report, found } = await runAudit();
     const message = 'cannot be used: 0 chunks are stored instead of 1';
     expect(found).toEqual([['payload', 'a', `price_list_requests/${document_id}/price_list_payload`, message]]);
-    // The last read is of the key record, before the violation is reported.
+    // The last 1 is for the key record, which the audit reads again before it reports the violation.
     expect(report).toMatchObject({ violations: 1, attempts: 1, document_reads: 4 + 4 + 2 + 5 + 1 });
   });
 
@@ -212,7 +212,7 @@ describe('the audit reports', () => {
     const { document_id } = await create('a');
     const request = database.client.doc(`price_list_requests/${document_id}`);
     await retainUntil(request, Date.now());
-    // Firestore deletes it at some time after that.
+    // Firestore deletes the chunk at some time after that.
     await request.collection('price_list_payload').doc('0000').delete();
     expect((await runAudit()).found).toEqual([]);
 

@@ -53,7 +53,7 @@ const events: fc.Arbitrary<Step['createEvent']> = fc
   .record({
     kind: fc.constantFrom<KeyEvent['kind']>('claim', 'fail', 'fail', 'resume', 'resume', 'release', ...KINDS),
     chosen: attempts,
-    // The attempt that holds the key sends most events. A random attempt sends the other events.
+    // If an attempt holds the key, three in four events except claims concern it. Other events concern a random one.
     isOfHolder: fc.constantFrom(true, true, true, false),
     isComplete: fc.constantFrom(false, false, true),
     cause: fc.constantFrom('error', 'stopped', 'timeout', 'unavailable'),

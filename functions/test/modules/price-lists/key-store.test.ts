@@ -34,7 +34,7 @@ test.each([
 
 test.each([
   ['owner', 45_000, 5_000 + 15_000],
-  // An owner keeps its key after its lease expired, until another process applies an event to the key.
+  // After its lease expired, an owner keeps its key until the event of another sender expires the lease.
   ['owner', 61_000, 5_000 - 1_000],
   ['renewing', 45_000, 5_000 + LEASE_DURATION_MS],
 ])('%s: a lease that was read at %i is held from the start of the read, until %i', async (owner, readAt, heldUntil) => {

@@ -6,7 +6,7 @@ import {
 } from '../../../src/price-lists/submission-parser';
 import { createPriceListBody, parseText, toProductEntries } from '../../support/submissions';
 
-/** lib/schemas/add-price-lists.test.ts tests the rules of each field. */
+/** add-price-lists.test.ts and product-validation.test.ts in lib/schemas test the rules of the fields. */
 
 const { info } = createPriceListBody(0);
 const INFO = JSON.stringify(info);

@@ -298,7 +298,7 @@ describe('a sweep', () => {
     expect(failures.sort()).toEqual([STOPPED.failure, STOPPED.failure]);
   });
 
-  test('that is stopped when it takes over fails the attempt at once, and does not count the resume', async () => {
+  test('that is stopped when it takes over undoes the resume at once, and does not count it', async () => {
     await fail('a', STOPPED);
     const stop = new AbortController();
     const action = { kind: 'call', run: () => stop.abort(new StoppedError('stopped')) } as const;

@@ -47,7 +47,7 @@ async function* stream(...texts: string[]): AsyncGenerator<string> {
   }
 }
 
-/** Creates text that compresses only slightly. */
+/** Creates text of digits, which compresses to about half its size. */
 const createText = (length: number) =>
   Array.from({ length: Math.ceil(length / 8) }, (_, i) => ((i * 2_654_435_761) % 1e8).toString().padStart(8, '0'))
     .join('')

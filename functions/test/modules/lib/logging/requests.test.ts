@@ -2,7 +2,7 @@ import { write } from 'firebase-functions/logger';
 import { ApiError, toApiError } from '../../../../src/lib/errors';
 import { logRequest } from '../../../../src/lib/logging/requests';
 
-/** An error report has the frames of the error, and no text that could be confidential. */
+/** An error report has stack frames, and no text that could be confidential. */
 
 jest.mock('firebase-functions/logger');
 

@@ -14,7 +14,7 @@ import {
   withLabels,
 } from '../../../support/validation';
 
-/** Tests the fields of add price lists. submission-parser.test.ts tests the complete body. */
+/** Tests `info` and product ids. product-validation.test.ts tests prices, submission-parser.test.ts the whole body. */
 
 const { body } = operations.addPriceLists;
 
