@@ -22,7 +22,7 @@ export interface BenchPlan {
   /** Rounds of the cold starts and of the small reads. */
   rounds: number;
   loadMs: number;
-  /** Number of processes in which a memory peak is measured. The peak depends on when garbage is collected. */
+  /** Number of processes in which the peak of a read is measured. It depends on when garbage is collected. */
   memoryRounds: number;
   /** Whether to send as many of the largest bodies at once as one instance accepts. */
   hasLargestBodies: boolean;
@@ -83,7 +83,7 @@ export async function measureAll(bench: BenchContext): Promise<void> {
   if (plan.hasLargestBodies) await largestBodies(bench);
 }
 
-/** The variants whose times the benchmark compares: the service, the ordinary SDK function and, for reads, the best one. */
+/** The variants to compare, except in cold starts: the service, the ordinary SDK function and, for reads, the best. */
 const COMPARED = ['service', 'sdk'] as const;
 const READ_VARIANTS = [...COMPARED, 'sdk-stream'] as const;
 
@@ -179,7 +179,7 @@ async function priceLists({ database, add, begin }: BenchContext, products: numb
   add('Firestore calls', '', calls, exactly(FIXED_CALLS + 2 * Math.ceil(products / BATCH)));
 }
 
-/** Measures the maximum load of one instance: as many of the largest bodies as it accepts at once. */
+/** Measures the peak memory at the maximum load of an instance: as many of the largest bodies as it accepts at once. */
 async function largestBodies({ database, add, begin }: BenchContext): Promise<void> {
   const { concurrency } = writeOptions;
   // This line does not compile if the unit changes.

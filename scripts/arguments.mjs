@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 
 /**
- * Parses the arguments of a program behind an npm script. `--help` prints the usage and ends the program with 0; an argument that
- * the program does not have ends it with 64.
+ * Parses the arguments of a program. `--help` prints the usage and ends the program with 0; an argument that the
+ * program does not have ends it with 64.
  *
  * @param usage printed for `--help`, and after the message about a wrong argument
  * @param config as `parseArgs` of node:util takes it, without `help`

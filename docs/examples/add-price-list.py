@@ -69,7 +69,7 @@ def get_wait(state):
 
 
 def check(body, payload, allows_other_currency):
-    """Prints the response. Exits with an error if there are no lists, or if their currency is not allowed."""
+    """Prints the response. Exits with an error if that fails, or if it is foreign or lacks lists in an allowed currency."""
     try:
         response = json.loads(body)
         stored = response["price_list"] and response["price_list"]["currency"]

@@ -4,7 +4,7 @@ export const PROJECT = 'demo-price-lists';
 /** The loopback address, so that nothing outside this machine can call the functions. */
 export const HOST = '127.0.0.1';
 
-/** The settings of `npm start`: environment variables, which CONTRIBUTING.md#local-environment-variables lists. */
+/** The settings of `npm start` and `npm run dev`: the variables of CONTRIBUTING.md#local-environment-variables. */
 export interface LocalConfig {
   functionsPort: number;
   /** The address of a Firestore that runs already, or how to embed one. */
@@ -14,7 +14,7 @@ export interface LocalConfig {
   corsAllowedOrigins: string;
 }
 
-/** An error that ends `npm start`, with one line for the terminal. */
+/** An error that ends `npm start` or `npm run dev`, with one line for the terminal. */
 export class StartupError extends Error {}
 
 /** @throws StartupError */

@@ -32,7 +32,7 @@ export function openFirestore({ firestore, sampleData }: LocalConfig): Promise<R
   return startFirestoreProcess(firestore, sampleData ? PROJECT : undefined);
 }
 
-/** Returns the embedded Firestore that dev.ts has started and will close. It already has any sample data. */
+/** Returns the embedded Firestore that dev.ts has started, with any sample data, and will close. */
 export const getEmbeddedFirestore = (address: string): RunningFirestore => ({
   address,
   isEmbedded: true,

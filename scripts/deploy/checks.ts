@@ -9,7 +9,7 @@ import { checkPause, listParameters } from './parameters';
 import type { Requirement } from './requirement';
 import { listBroadRoles, listDeployerPermissions, listRoles } from './roles';
 
-/** One line of the result. `fix` is the command or step that solves the problem. A warning stops no deployment. */
+/** The result of one check. `fix` is the command or step that solves the problem. A warning stops no deployment. */
 export type Finding =
   | { subject: string; kind: 'ok' }
   | { subject: string; kind: 'missing' | 'warning'; detail: string; fix: string }

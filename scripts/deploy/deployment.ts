@@ -28,7 +28,7 @@ export interface IndexField {
 /** The rule of https://cloud.google.com/firestore/docs/manage-databases. */
 export const DATABASE_ID = /^(\(default\)|[a-z][a-z0-9-]{2,61}[a-z0-9])$/;
 
-/** Returns the database that the functions will use. Without a valid value, this is the default database. */
+/** Returns the database to check: that of DATABASE_ID, or the default database if the value is missing or invalid. */
 export const getDatabaseId = ({ parameters }: Deployment): string => {
   const id = parameters?.['DATABASE_ID'] ?? '';
   return DATABASE_ID.test(id) ? id : '(default)';

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../functions/src/lib/errors';
 import { infoSchema, productPricesSchema, validateProductId } from '../../functions/src/lib/schemas/add-price-lists';
 import { supplyOrderSchema } from '../../functions/src/lib/schemas/responses';
 
-/** Bodies that the service parses or writes record by record, each as one schema. */
+/** The bodies of errors, and those that the service parses or writes record by record, each as one schema. */
 
 /**
  * The service validates requests with the parts of this schema and {@link validateProductId}, because zod's record

@@ -3,8 +3,8 @@ import { createSuccessResponse } from '../../functions/src/price-lists/stored-do
 import type { JsonObject } from './schemas';
 
 /**
- * Examples that several descriptions and tests share. They fit the sample data of `npm start`. The
- * service's own code creates the responses of add price lists.
+ * Example bodies for operations.ts. They fit the sample data of `npm start`. The service's own code creates the
+ * responses of add price lists.
  */
 
 export const ordersByTeam = {

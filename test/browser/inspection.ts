@@ -21,7 +21,7 @@ export const findViolations = (page: Page): Promise<unknown> =>
 export const setColorScheme = (page: Page, value: 'light' | 'dark') =>
   page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }]);
 
-/** Checks that a page has the brightness that the system prefers, and that axe-core finds nothing. */
+/** Checks that a page has the brightness that the system prefers, and no serious or critical finding of axe-core. */
 export async function expectAccessible(page: Page, scheme: 'light' | 'dark'): Promise<void> {
   for (const selector of ['body', 'header']) expect(await readBrightness(page, selector)).toBe(scheme);
   expect(await findViolations(page)).toEqual([]);

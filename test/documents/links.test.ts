@@ -4,7 +4,7 @@ import { renderMarkdown } from '../../local/pages/markdown';
 import { cleanUp, temporaryFolder } from '../support/local-server';
 import { runProgram } from '../support/programs';
 
-/** Tests that pages and headings that code and messages name exist, and targets of links in the archive for partners. */
+/** Tests that files name only existing pages and headings of docs, and that links in the archive for partners work. */
 
 const NOT_OURS = ['.dev', '.git', '.stryker', '.local-data', 'dist', 'node_modules'];
 const TEXTS = ['.md', '.ts', '.mts', '.mjs', '.cjs', '.json', '.py', '.sh', '.yml', '.html', '.proto'];

@@ -167,7 +167,7 @@ test('the call in docs/integration-guide.md creates the lists of the sample', as
 
 describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: [program = '', ...args] }) => {
   const isMissing = runProgramSync(program, args).status !== 0;
-  // The title of a skipped test says why it did not run.
+  // If a program is missing, the titles of the tests that are skipped say so.
   const because = isMissing ? ` (skipped: "${[program, ...args].join(' ')}" fails on this machine)` : '';
   const tested = isMissing ? test.skip : test;
   const testedInParallel = isMissing ? test.skip : test.concurrent;

@@ -25,7 +25,7 @@ export interface ProcessExit {
 export interface LocalServer {
   /** Its output up to the line that begins with `Ready`. */
   printed: string;
-  /** The address of an operation, as printed. */
+  /** The address of an operation, below the printed origin. */
   address(operation: string): string;
   /** The address of Firestore, as printed. */
   firestoreAddress: string;

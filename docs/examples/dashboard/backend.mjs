@@ -49,7 +49,7 @@ async function sendFile(response, name, type) {
   response.writeHead(200, { ...headers, 'Content-Type': type, 'Cache-Control': 'no-cache' }).end(content);
 }
 
-/** Forwards the response of the service as it arrives. Aborts the read if the page closes its connection. */
+/** Forwards a 200 or 400 as it arrives, and sends 502 otherwise. Aborts the read if the page closes its connection. */
 async function sendRead(request, response, operation) {
   const pageLeft = new AbortController();
   response.once('close', () => pageLeft.abort());

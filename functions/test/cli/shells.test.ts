@@ -6,7 +6,7 @@ import { formatCommand } from '../../cli/format';
 import { getProgram } from '../../cli/text';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 
-/** Runs the commands that the command prints in the shells of this machine, because a client can choose any id. */
+/** Runs printed commands in this machine's shells, with `printf` as the program, because a client can choose any id. */
 
 const folder = mkdtempSync(join(tmpdir(), 'shells-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -36,7 +36,7 @@ const document = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as Docume
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { date: true, int64: true } });
 ajv.addSchema(document, 'openapi');
 
-/** @throws Error with every difference in status, headers and body from what docs/openapi.json describes for this request */
+/** @throws Error if docs/openapi.json lacks the status; otherwise with every difference of headers and body from it */
 export function assertConforms({ operation, method }: RequestInfo, response: ReceivedResponse): void {
   const { where, described } = responseOf(operation, method, response.status);
   const failures = [...headerFailures(described, response), ...bodyFailures(where, described, method, response)];

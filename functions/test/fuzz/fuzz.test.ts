@@ -73,8 +73,8 @@ test(`${count} hostile requests from seed ${seed} cause no crash, hang, 5xx, mal
   const table = [...responses].sort(([, a], [, b]) => b - a).map(([response, times]) => `${response}: ${times}`);
   process.stdout.write(`${count} requests, seed ${seed}; slowest ${Math.round(maxMs)} ms; ${table.join(', ')}\n`);
   expect(violations).toEqual([]);
-  // Each of these kinds of response must occur, which shows that requests reach the service. A repeat of one
-  // request is exempt.
+  // Each of these kinds of response must occur, which shows that requests reach Node's parser and the service. A
+  // repeat of one request is exempt.
   for (const response of count === 1 ? [] : ['200 JSON', '400 JSON', '401 JSON', '405 JSON', '400 bare'])
     expect(responses.get(response)).toBeGreaterThan(0);
 

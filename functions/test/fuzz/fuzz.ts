@@ -4,7 +4,7 @@ import { createRandom, spreadSeed } from '../../../local/sample/random';
 import { checkResponses } from './responses';
 import { hostileRequest, type HostileRequest } from './requests';
 
-/** The longest time for which a request may keep its connection open, including its own pauses. */
+/** The longest time for which a request can keep its connection open, including its own pauses. */
 export const MAX_CONNECTION_MS = 60_000;
 
 const CONNECTIONS = 16;

@@ -31,6 +31,6 @@ function resetPeak() {
   try {
     writeFileSync('/proc/self/clear_refs', '5');
   } catch {
-    // Not Linux.
+    // Only Linux has this file.
   }
 }

@@ -16,7 +16,7 @@ export interface HostileRequest {
 
 export const FUZZ_KEY = 'fuzz-key';
 
-/** One operation of each kind: a list that browsers may call, a read that takes a body, and the creation. */
+/** One operation of each kind: a list that browsers can call, a read that takes a body, and the creation. */
 export const FUZZED_OPERATIONS = ['getWarehouses', 'getOrdersByTeam', 'addPriceLists'] as const;
 
 const MAX_BODY_BYTES = 32 * 1024 * 1024;

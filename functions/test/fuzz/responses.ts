@@ -8,7 +8,7 @@ export interface ConnectionResult {
   violation: string | undefined;
 }
 
-/** Statuses of responses without a body that Node's server sends before the service is called. */
+/** Statuses of responses without a body that Node's server sends instead of the service. */
 const BARE = new Set([
   400, // not HTTP
   408, // a head that did not arrive in time

@@ -42,7 +42,7 @@ export function matchesFilter(filter: string, entry: object): boolean {
 export const getValue = (entry: object, path: string): unknown =>
   path.split('.').reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], entry);
 
-/** Compares as Cloud Logging does: a missing field meets no condition. */
+/** A missing field meets no condition, as in Cloud Logging. Unlike there, case matters. */
 function compare(value: unknown, operator: string, operand: string): boolean {
   if (value === undefined) return false;
   const text = typeof value === 'string' ? value : JSON.stringify(value);

@@ -5,7 +5,7 @@ import { writeMarket } from '../support/price-lists';
 import { TEST_API_KEY, TEST_ORIGIN, useTestService, type LogLine, type TestRequest } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
-/** The service logs a line for each request and for each event of a price list, and nothing confidential. */
+/** Tests the log lines of requests and of creations. {@link useTestService} checks them for confidential data. */
 
 const service = useTestService(functions);
 beforeEach(async () => {
@@ -25,7 +25,7 @@ async function counted<T>(work: () => Promise<T>): Promise<{ result: T; calls: n
   return { result: await work(), calls: total() - before };
 }
 
-/** Returns the names of the times in the line of a request. */
+/** Returns the names of the phases in the line of a request. */
 const getPhases = (name: OperationName): string[] => [
   ...(operations[name].method === 'POST' ? ['body_ms'] : []),
   ...(name === 'addPriceLists' ? ['claim_ms', 'entries_ms', 'completion_ms'] : ['firestore_ms']),

@@ -403,7 +403,7 @@ test('a violation that an audit finds is noticed, and so is an audit that has no
   expect(getFiringPolicies([...sweeps, completed])).toEqual(['audit']);
 });
 
-test('the lines of a creation are counted by the metrics of the dashboard', async () => {
+test('the metrics of events, outcomes, success and requests count the lines of a creation', async () => {
   const entries = await callOnce('addPriceLists', submission);
   const metrics = ['price_list_events', 'price_list_outcomes', 'creations_in_time', 'requests', 'platform_requests'];
   expect(metrics.map((metric) => getPoints(metric, entries, '1m', 0).length)).toEqual([2, 1, 1, 1, 1]);

@@ -9,8 +9,8 @@ export type CallName =
   'read the key and the market' | 'claim' | `${'cost' | 'price'} entries, batch ${1 | 2}` | 'read the key' | 'complete';
 
 /**
- * Maximum number of entries in a commit of these tests. Small batches suffice, because the tests check the
- * order of calls and what is stored. A test of the operation checks that a batch has 500 entries.
+ * Maximum number of entries in a commit after {@link useTestBatches}, and of a bundled command. Small batches suffice,
+ * because these tests check the order of calls and what is stored. A test of the operation checks that a batch has 500.
  */
 export const TEST_BATCH = 5;
 
@@ -26,7 +26,7 @@ export const useTestBatches = (): void => replaceSizes({ entries: TEST_BATCH });
 
 const PRODUCTS = TEST_BATCH + 1;
 
-/** Creates a body with two batches for each list. Its key and products differ from those of every other label. */
+/** Creates a body, by default of {@link TEST_BATCH} + 1 products. Each label has a key and products of its own. */
 export function createLabelledBody(
   label: string,
   info: Partial<PriceListBody['info']> = {},
@@ -62,7 +62,7 @@ export interface Moment {
   when: 'before' | 'after';
 }
 
-/** Holds a creation at a moment until its process has died. None of its later calls takes effect. */
+/** Holds a creation at a commit until its process has died. None of its later calls takes effect. */
 export function holdUntilDeath(
   { faults }: Pick<EmbeddedFirestore, 'faults'>,
   { label, name, when }: Moment,

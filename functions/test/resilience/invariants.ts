@@ -23,7 +23,7 @@ import { readAllDocuments } from '../support/firestore';
  * the audit that hold without sweeps, and that every accepted payload is one of `submitted`.
  *
  * @param strays ids of key records to skip, because the service did not store them
- * @throws AssertionError that names the violated rule
+ * @throws Error that names the violated rule, or the invalid fields of a key record
  */
 export async function checkInvariants(
   db: Firestore,

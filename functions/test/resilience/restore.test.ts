@@ -10,7 +10,7 @@ import { updateKey } from '../support/price-lists';
 import { createPriceListBody } from '../support/submissions';
 import { TEST_BATCH } from './calls';
 
-/** Follows both restores of docs/runbook.md, with its commands, from a backup that has keys in every state. */
+/** Follows both restores of docs/runbook.md with `price-lists` commands, from a backup that has keys in every state. */
 
 const { database, create } = useCreations();
 
@@ -27,7 +27,7 @@ async function fail(key: string, match: (call: Call<'Commit'>) => boolean = isEn
   fault.remove();
 }
 
-/** Begins an attempt whose process ends before it can fail the attempt. */
+/** Begins an attempt and rejects its later commits, so that its key is left as after a crash. */
 const crash = (key: string) => fail(key, (call) => isEntries(call) || isKeyEvent(call));
 
 const run = async (...args: string[]) => (await runCommand(...args, '--json')).out;

@@ -8,7 +8,7 @@ import { computeFingerprint } from '../../src/price-lists/payload';
 import type { KeyMoment, KeyMonitor, KeyState } from '../resilience/monitor';
 import { isOwner, ProcessCrashed, type Process } from './world';
 
-/** Checks each response against every state that its key record had while the client waited. */
+/** Checks each response against every state that its key record had between the request and the response. */
 
 export type ClientResult =
   | ({ kind: 'stored' } & CreationResult)

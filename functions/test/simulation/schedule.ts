@@ -35,8 +35,8 @@ import {
 
 /**
  * In a schedule, clients repeat requests, operators resume and release keys, sweeps run, and calls
- * fail. Then the faults end, and every key of a client must be completed. The monitor checks the database after
- * every commit. Some schedules begin with records that only another program can have stored.
+ * fail. Then the faults end, and every key of a client must be completed. The monitor checks every commit to
+ * key records and lists. Some schedules begin with records that only another program can have stored.
  */
 
 export class InvariantViolation extends Error {
@@ -56,7 +56,7 @@ const HOUR = 60 * MINUTE;
 /** The key, and also the document id, of a record whose id is not the hash of its key. */
 const MISPLACED = 'misplaced';
 
-/** How long a deployed function works on a request before it stops itself. */
+/** How long deployed add price lists works before it stops itself. Here, sweeps and operators have the same time. */
 const BUDGET_MS = getTimeLimitMs(writeOptions, true);
 
 /** Runs the schedule of a seed against an empty database. @returns one line for each event @throws InvariantViolation */
@@ -163,7 +163,7 @@ class Schedule {
   #createPayloads(boq_list_id: string): PriceListSubmission[] {
     const { pick, chance, int } = this.#random;
     const market_id = chance(0.2) ? 'nowhere' : 'market';
-    // So many products make one or several batches and chunks, whose sizes simulation.test.ts sets.
+    // This number of products makes one or more batches and chunks, whose sizes simulation.test.ts sets.
     const count = int(1, 7);
     // Firestore sorts the last two letters by UTF-8 and a submission by UTF-16, so their orders differ.
     const letters = pick([['p'], ['p'], ['\uff5e', '\u{1f600}']]);

@@ -31,7 +31,7 @@ export const NO_FAULTS = {
   freeze: 0,
   /** An error that is not retried. */
   permanent: 0,
-  /** The process is told to stop, and is killed some seconds later. */
+  /** The process is told to stop, and is killed if it still runs some seconds later. */
   stop: 0,
 };
 
@@ -388,7 +388,7 @@ export class Simulator {
     else await this.#carryOut(call, random.chance(rates.after));
   }
 
-  /** Pauses the process and its timers for `ms` of virtual time. The call then has another chance of a fault. */
+  /** Freezes the process for `ms` of virtual time. Until then, none of its timers fires. The call can then fail. */
   #freeze(call: GatedCall, ms: number): void {
     const { process, what } = call;
     this.note(process, `${what}: frozen for ${ms / SECOND} s`);

@@ -25,8 +25,8 @@ export function getLinkedCollection(field: string): string | undefined {
 }
 
 /**
- * Returns whether an index serves a sort. With a filter, firestore.indexes.json must declare an index of exactly
- * the two fields. Without a filter, the automatic index of the field must not be exempted.
+ * Returns whether an index serves a sort. With a filter, firestore.indexes.json must declare an index of exactly the
+ * two fields, in the direction of the sort. Without a filter, the automatic index of the field must not be exempted.
  */
 export function isServed(
   collectionGroup: string,

@@ -177,7 +177,7 @@ function renderTable(
 
 /**
  * Renders the head of a column. It is a link to the view sorted by the column: of descending and ascending order, the first that an
- * index serves and that is not the current one. If there is none, the head is plain text.
+ * index serves and that is not the current one. If there is none, or no view, the head is plain text.
  *
  * @param field the stored field of the column
  */

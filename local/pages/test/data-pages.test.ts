@@ -209,7 +209,7 @@ test('a page offers to sort by a column if an index serves the order, also withi
 describe('price lists', () => {
   const KEY_ID = createHash('sha256').update('BOQ-1').digest('hex');
 
-  /** Writes the records of two attempts of the key BOQ-1, and of another key. An operator has released the first attempt. */
+  /** Writes the records of two attempts of the key BOQ-1, the first of which is released, and another request. */
   beforeEach(async () => {
     const request = (boq_list_id: string, created_at: number, list: string | null) => ({
       info: { boq_list_id, name: `List of ${boq_list_id}`, date: '06/2026' },

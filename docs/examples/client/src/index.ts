@@ -47,7 +47,7 @@ export class UnusableListsError extends Error {
 
 /**
  * @param baseUrl the part that the addresses of all operations have in common
- * @throws TypeError if `baseUrl` is not an HTTP URL, or `apiKey` is empty or has characters other than printable ASCII
+ * @throws TypeError if `baseUrl` is not an HTTP URL, or `apiKey` is empty, has a space or is not printable ASCII
  */
 export function createClient(baseUrl: string, apiKey: string, options: ClientOptions = {}): Client {
   if (!/^https?:/.test(baseUrl) || !URL.canParse(baseUrl)) throw new TypeError('baseUrl must be an HTTP URL');
