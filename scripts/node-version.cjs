@@ -1,8 +1,8 @@
 'use strict';
 
 /*
- * Ends a program on a Node that is too old. npm scripts, Jest and the deploy package load it before anything that an older Node
- * lacks. Firebase's emulator runs the deploy package on the machine's own Node.
+ * Ends a program on a Node that is too old. Jest, the deploy package and most npm scripts load it before anything that
+ * an older Node lacks. Firebase's emulator runs the deploy package on the machine's own Node.
  */
 
 /** The version in `engines` of package.json. */

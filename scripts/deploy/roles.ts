@@ -91,8 +91,8 @@ function getAccountRole(name: string): string {
   return role;
 }
 
-/** Permissions that no role of the deployer has: to read data, and to grant rights. */
-const NOT_FOR_DEPLOYER = ['datastore.entities.get', 'resourcemanager.projects.setIamPolicy'];
+/** Permissions that no role of the deployer has: to write data, and to grant rights. */
+const NOT_FOR_DEPLOYER = ['datastore.entities.update', 'resourcemanager.projects.setIamPolicy'];
 
 /** Warns of accounts with more rights than they need, including rights from a folder or the organisation. */
 export function listBroadRoles(deployment: Deployment, ask: AskGoogle): Requirement[] {

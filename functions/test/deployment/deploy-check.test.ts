@@ -104,7 +104,7 @@ const NAMED_KEY = `acme:${'0'.repeat(64)}`;
 
 const secretOf = (text: string) => ({ payload: { data: Buffer.from(text).toString('base64') } });
 
-const NOT_FOR_DEPLOYER = ['datastore.entities.get', 'resourcemanager.projects.setIamPolicy'];
+const NOT_FOR_DEPLOYER = ['datastore.entities.update', 'resourcemanager.projects.setIamPolicy'];
 const ANCESTRY = {
   ancestor: [{ resourceId: { type: 'project', id: PROJECT_ID } }, { resourceId: { type: 'organization', id: '12' } }],
 };
@@ -375,7 +375,7 @@ const ROWS: Row[] = [
   ],
   [
     'least roles of the deployer',
-    'also has datastore.entities.get',
+    'also has datastore.entities.update',
     'after the first deployment use an account with only the roles',
     { [permissions]: without('resourcemanager.projects.setIamPolicy') },
   ],
