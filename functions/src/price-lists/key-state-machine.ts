@@ -250,7 +250,7 @@ function undoResume(record: KeyRecord, now: number): KeyRecord {
   return update(record, { status: 'requires_review', actions, automatic_resumes }, now);
 }
 
-/** Removes the fields of the key and of its last try. Keeps fields that only a later version knows. */
+/** Drops the fields that an archived attempt does not have. Keeps fields that only a later version knows. */
 function toArchived(record: KeyRecord): ArchivedAttempt {
   const { schema_version, boq_list_id, status, updated_at, history, actions, ...rest } = record;
   const { failure_cause, progress, automatic_resumes, ...attempt } = rest;

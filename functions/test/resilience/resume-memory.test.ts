@@ -13,7 +13,7 @@ import { parseSubmission } from '../support/submissions';
 /**
  * The deployed sweep resumes four attempts, with all entries stored. Their long identifiers take two bytes for
  * each character in memory. By default, the lists and the heap are small. `RESUME_PRODUCTS=23000
- * RESUME_HEAP_MIB=560` tests the largest body in a container of 1 GiB.
+ * RESUME_HEAP_MIB=560` tests the largest lists in the heap of docs/reliability.md#guarantees.
  */
 
 const products = Number(process.env['RESUME_PRODUCTS'] ?? 2_000);
