@@ -5,7 +5,7 @@ import { operations, postOperationNames, type PostOperationName } from '../suppo
 import { useTestService } from '../support/service';
 import { waitFor } from '../support/wait-for';
 
-/** The limits of each operation's body. ../modules/lib/http tests how a body is read. */
+/** Tests limits and forms of bodies from outside. ../modules/lib/http tests the reader of bodies alone. */
 
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
