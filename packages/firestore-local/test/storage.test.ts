@@ -75,6 +75,7 @@ describe('the data folder', () => {
 
     const second = await startFirestoreTestServer({ dataDir: folder, clock: () => 1_000_000 });
     const again = second.client('kept');
+    // No collection is loaded yet.
     expect((await again.listCollections()).map(({ id }) => id)).toEqual(['a']);
     const after = await again.doc('a/1').get();
     expect(after.data()).toEqual(before.data());

@@ -55,6 +55,7 @@ export class SqliteStorage {
       read: database.prepare(
         'SELECT id, fields, create_time, update_time, row FROM documents WHERE collection = ? ORDER BY id',
       ),
+      any: database.prepare('SELECT 1 FROM documents WHERE collection = ? LIMIT 1'),
     };
     for (const row of database.prepare('SELECT key, path FROM collections').all()) {
       this.keys.set(String(row['path']), Number(row['key']));
@@ -92,6 +93,11 @@ export class SqliteStorage {
   /** The time of the last commit, in microseconds since 1970. */
   get lastTime(): number {
     return Number(this.database.prepare('SELECT last_time FROM clock').get()?.['last_time'] ?? 0);
+  }
+
+  hasDocuments(collection: string): boolean {
+    const key = this.keys.get(collection);
+    return key !== undefined && this.statements.any.get(key) !== undefined;
   }
 
   /** Reads all documents of a collection, in the order of the UTF-8 bytes of their ids. */

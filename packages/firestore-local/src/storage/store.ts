@@ -93,8 +93,10 @@ export class Store {
     );
   }
 
+  /** Does not load the collection, because `npm start` asks before it is ready. */
   hasDocuments(path: string): boolean {
-    return (this.collection(path)?.size ?? 0) > 0;
+    if (this.unloaded.has(path)) return this.storage?.hasDocuments(path) ?? false;
+    return (this.collections.get(path)?.size ?? 0) > 0;
   }
 
   /** Applies the changes of one commit, on disk and then in memory. */
