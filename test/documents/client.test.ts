@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -137,9 +137,9 @@ describe('the package', () => {
     const { stdout } = await runProgram('npm', pack);
     const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ filename: string }];
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-    // The library comes from this checkout, so that the test needs no registry.
-    const packages = [resolve('node_modules/undici'), join(folder, filename)];
-    const install = ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', ...packages];
+    // The library comes from this checkout, so that the test needs no registry. npm 10 cannot install it from there.
+    cpSync('node_modules/undici', join(folder, 'node_modules/undici'), { recursive: true });
+    const install = ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', join(folder, filename)];
     await runProgram('npm', install, { cwd: folder });
   });
 
