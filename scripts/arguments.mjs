@@ -18,7 +18,7 @@ export function readArguments(usage, config = {}) {
   process.exit(0);
 }
 
-/** Ends a program whose arguments cannot be used, with 64. */
+/** Prints what is wrong with the arguments and the usage, and ends the program with exit code 64. */
 export function refuseArguments(message, usage) {
   console.error(`${message}\n\n${usage}`);
   process.exit(64);

@@ -10,7 +10,7 @@ export const PAGE_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 };
 
-/** Returns a content security policy with the given directives and those that every page has. */
+/** Returns a content security policy. A given directive is added to the defaults, or replaces the one of the same name. */
 export function formatPolicy(directives: Readonly<Record<string, string>>): string {
   const policy = {
     'style-src': "'self'",

@@ -104,7 +104,7 @@ const created = respond(200, CREATED);
 const busy = (retryAfter: string) => respond(503, 'busy', { 'Retry-After': retryAfter });
 const drop: RequestListener = (_, response) => void response.destroy();
 const hang: RequestListener = () => undefined;
-/** Each member of this gzip text inflates to 1 MiB. */
+/** A gzip body of 300 members, each of which inflates to 1 MiB. */
 const bomb = Buffer.concat(Array(300).fill(gzipSync(Buffer.alloc(1024 ** 2))) as Buffer[]);
 
 /** Title, responses of the server (418 to further requests), exit code, changes to the call, and its minimum duration in seconds. */
