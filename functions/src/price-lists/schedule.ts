@@ -3,23 +3,30 @@ import { SWEEP_INTERVAL_MS, SWEEP_START_MS } from '../lib/time-limits';
 
 /** Computes from a key record when the sweep processes it, and how long clients should wait. */
 
-/** Returns whether the cause of a failure can end without an operator, so that a resume can succeed. */
-export const isTransientCause = (cause: FailureCause | null): boolean => cause !== null && cause !== 'error';
+const TRANSIENT_DELAYS_MS = [0, 60_000, 300_000];
 
-/** Delay from a failure to the resume by the sweep, by the number of its earlier resumes. */
-const SWEEP_DELAYS_MS = [0, 60_000, 300_000];
+/** Delays from a failure to the resume by the sweep, by its cause and the number of failed tries. Without one, the key needs an operator. */
+const RESUME_DELAYS_MS: Record<FailureCause, readonly number[]> = {
+  lease_expired: TRANSIENT_DELAYS_MS,
+  stopped: TRANSIENT_DELAYS_MS,
+  timeout: TRANSIENT_DELAYS_MS,
+  unavailable: TRANSIENT_DELAYS_MS,
+  error: [],
+};
 
-/** Maximum number of resumes of one attempt by the sweep. A resume by an operator sets the count back to 0. */
-export const MAX_AUTOMATIC_RESUMES = SWEEP_DELAYS_MS.length;
+/** Returns undefined if the sweep does not resume the attempt of a key in review. */
+function getResumeDelayMs({ failure_cause, failed_tries }: KeyRecord): number | undefined {
+  // A stop does not count as a try, so an attempt can fail before any try has.
+  return failure_cause === null ? undefined : RESUME_DELAYS_MS[failure_cause][Math.max(failed_tries - 1, 0)];
+}
 
-/** Returns whether the sweep can resume an attempt that requires review. Otherwise the key needs an operator. */
-export const canResumeAutomatically = ({ failure_cause, automatic_resumes }: KeyRecord): boolean =>
-  isTransientCause(failure_cause) && automatic_resumes < MAX_AUTOMATIC_RESUMES;
+/** Returns whether the sweep can resume the attempt of a key in review. Otherwise the key needs an operator. */
+export const canResumeAutomatically = (record: KeyRecord): boolean => getResumeDelayMs(record) !== undefined;
 
-export const describeSweepObstacle = ({ failure, failure_cause, automatic_resumes }: KeyRecord): string =>
-  isTransientCause(failure_cause)
-    ? `it was resumed ${automatic_resumes} times without an operator, and failed again`
-    : `the failure is not transient: ${failure ?? 'unknown'}`;
+export const describeSweepObstacle = ({ failure, failed_tries, failure_cause }: KeyRecord): string =>
+  failure_cause === 'error'
+    ? `the failure is not transient: ${failure}`
+    : `it failed ${failed_tries} times without an operator`;
 
 /**
  * Returns when the sweep resumes an attempt, in Unix milliseconds; null for never. An attempt in progress
@@ -29,9 +36,10 @@ export function getSweepResumeAt(record: KeyRecord): number | null {
   switch (record.status) {
     case 'processing':
       return record.lease_expires_at;
-    case 'requires_review':
-      if (!canResumeAutomatically(record)) return null;
-      return record.updated_at + (SWEEP_DELAYS_MS[record.automatic_resumes] ?? 0);
+    case 'requires_review': {
+      const delayMs = getResumeDelayMs(record);
+      return delayMs === undefined ? null : record.updated_at + delayMs;
+    }
     case 'completed':
     case 'released':
       return null;
