@@ -68,7 +68,7 @@ export class ValidationError extends ApiError {
 
 /** A limit of a request's body (as sent and as inflated), or of a part of the inflated body. */
 export interface PayloadLimit {
-  scope: 'body' | 'outside_products' | 'product';
+  scope: 'body' | 'compressed' | 'outside_products' | 'product';
   bytes: number;
 }
 

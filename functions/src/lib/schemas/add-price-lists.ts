@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import { findDocumentIdProblem, MAX_DOCUMENT_ID_BYTES } from '../document-id';
-import { expectedError, LONE_SURROGATE_MESSAGE, textField } from './fields';
+import { ValidationError } from '../errors';
+import type { ParsedJson } from '../json';
+import { expectedError, LONE_SURROGATE_MESSAGE, textField, validate } from './fields';
 
 export const infoSchema = z
   .object(
@@ -67,4 +69,22 @@ export function validateProductId(id: string): string | undefined {
   if (!id.isWellFormed()) return LONE_SURROGATE_MESSAGE;
   if (id !== id.trim()) return 'A product identifier must not start or end with whitespace';
   return problem && DOCUMENT_ID_MESSAGES[problem];
+}
+
+export interface PriceListSubmission {
+  info: PriceListInfo;
+  products: ReadonlyMap<string, ProductPrices>;
+}
+
+/** Placeholder until the room of requests follows. */
+export function parsePriceLists({ value, getName }: ParsedJson): PriceListSubmission {
+  const body = value as { info: unknown; products: Record<string, unknown> };
+  const info = validate(infoSchema, body.info);
+  const products = Object.keys(body.products).map((member) => {
+    const id = getName(member);
+    const problem = validateProductId(id);
+    if (problem !== undefined) throw new ValidationError([{ path: `products.${id}`, message: problem }]);
+    return [id, validate(productPricesSchema, body.products[member])] as const;
+  });
+  return { info, products: new Map(products.sort(([a], [b]) => (a < b ? -1 : 1))) };
 }
