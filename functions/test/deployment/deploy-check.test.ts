@@ -10,6 +10,7 @@ import { readDeployManifest } from '../../../scripts/deploy/manifest';
 import { runProgram } from '../../../test/support/programs';
 import indexDefinitions from '../../../firestore.indexes.json';
 import * as functions from '../../src';
+import { sha256 } from '../../src/lib/api-keys';
 import { REGION } from '../../src/lib/region';
 import { operationNames } from '../support/operations';
 import { DEPLOY_PACKAGE } from './deployed';
@@ -322,7 +323,14 @@ const ROWS: Row[] = [
   ],
   ...(
     [
-      ['API keys in the secret', 'neither a key nor name:digest: line 2, 3', `${NAMED_KEY}\na b\nc:d`, SET_KEYS],
+      ['API keys in the secret', 'the service would ignore line 2, 3', `${NAMED_KEY}\na b\nc:d`, SET_KEYS],
+      [
+        'API keys in the secret',
+        'the service would ignore line 2',
+        `${NAMED_KEY}\nacme-2:${sha256('').toString('hex')}`,
+        SET_KEYS,
+      ],
+      ['API keys in the secret', 'the service would ignore line 1', '0'.repeat(64), SET_KEYS],
       ['API keys in the secret', 'there is none', '# none\n', SET_KEYS],
       [
         'API keys as digests',
