@@ -2,7 +2,7 @@ import { readRequests, type RequestRow } from '../../records/requests';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { formatCsv, writeCsv } from '../csv';
 import { formatTime } from '../format';
-import { count, escapeControls, formatNumber } from '../text';
+import { count, cut, escapeControls, fit, formatNumber } from '../text';
 import { toJsonLine, type CommandContext } from './context';
 
 export interface ReportOptions {
@@ -34,11 +34,16 @@ export async function report(options: ReportOptions, context: CommandContext): P
     await writeRows(rows, options, context);
   }
   // For each request, its own record and that of its key are read.
-  terminal.printError(
-    `${count(shown, 'request')} shown, ${formatNumber(read)} read. ${count(2 * read, 'document read')}.\n`,
-  );
+  const summary = `${count(shown, 'request')} shown, ${formatNumber(read)} read. ${count(2 * read, 'document read')}.`;
+  terminal.printError(`${summary}${shown === 0 ? ` ${describeNothing(options)}` : ''}\n`);
   return 0;
 }
+
+/** Says that the options select nothing, because a wrong one would otherwise look like a quiet month. */
+const describeNothing = ({ from = -Infinity, to = Infinity }: ReportOptions): string =>
+  from < to
+    ? 'No accepted request matches the options.'
+    : 'No day is selected, because --to, the first day that is left out, is not later than --from.';
 
 /** The columns of the table, the most useful first, because lines are cut to the width of the terminal. */
 const TABLE: readonly { title: string; width: number; get: (row: RequestRow) => string | number | null }[] = [
@@ -119,9 +124,6 @@ function writeLine(
   const line = cells.map((cell, i) => fit(escapeControls(String(cell ?? '')), TABLE[i]?.width ?? 0)).join('  ');
   const { columns } = terminal.streams.stdout;
   // A pseudo-terminal without a size has 0 columns.
-  const shown = columns ? line.slice(0, columns) : line;
+  const shown = columns ? cut(line, columns) : line;
   return terminal.write(`${shown.trimEnd()}\n`, workContext.signal);
 }
-
-const fit = (text: string, width: number): string =>
-  text.length > width ? `${text.slice(0, width - 1)}…` : text.padEnd(width);

@@ -167,6 +167,7 @@ beforeAll(async () => {
     firestoreDatabase: '(default)',
     rules: RULES,
     parameters: PARAMETERS,
+    invalidLines: [],
     keepRules: false,
   };
 });
@@ -244,6 +245,9 @@ const ROWS: Row[] = [
     ['DATABASE_ID', 'Restored', 'Restored is not the id of a database'],
     ['MAX_INSTANCES', '0', '0 would be no maximum at all'],
     ['MIN_INSTANCES', 'many', 'many is not a number'],
+    ['WRITES_PAUSED', 'True', '"True" is not true or false'],
+    ['WRITES_PAUSED', 'false ', '"false " is not true or false'],
+    ['CORS_ALLOWED_ORIGINS', 'https://${dashboard_host}', '"https://${dashboard_host}" is not an origin'],
   ].map(([name = '', value = '', detail = '']): Row => {
     return [`parameter ${name}`, detail, `edit ${PARAMETERS_FILE}`, {}, parameters({ [name]: value })];
   }),
@@ -253,6 +257,13 @@ const ROWS: Row[] = [
     `edit ${PARAMETERS_FILE}`,
     allDeployedWith(6),
     parameters({ MIN_INSTANCES: '6', MAX_INSTANCES: '5' }),
+  ],
+  [
+    'lines of the parameters',
+    `functions/.env:2, ${PARAMETERS_FILE}:1: not NAME=value`,
+    'write each parameter as NAME=value on one line',
+    {},
+    { invalidLines: ['functions/.env:2', `${PARAMETERS_FILE}:1`] },
   ],
   [
     'database of the indexes',
@@ -633,7 +644,7 @@ describe('the command', () => {
     expect(stdout).toContain(`\n  project: not found\n      firebase projects:create ${PROJECT_ID}\n`);
     expect(stdout).not.toContain('Could not be checked');
     expect(stdout).toMatch(
-      /\n\nThere \(16\)\n {2}database of the indexes\n {2}API keys in the secret\n {2}organisation policy\n {2}identity of GitHub\n {2}rules of database \(default\)\n {2}names of the functions\n/,
+      /\n\nThere \(17\)\n {2}lines of the parameters\n {2}database of the indexes\n {2}API keys in the secret\n {2}organisation policy\n {2}identity of GitHub\n {2}rules of database \(default\)\n {2}names of the functions\n/,
     );
   });
 
