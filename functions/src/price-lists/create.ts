@@ -84,13 +84,13 @@ async function claimKey(
   const startedAt = context.clock.elapsedMs();
   const { key: found, market } = await readKeyAndMarket(db, key.reference, info.market_id);
   const claim: Claim = { ...draft, lists: market && { ...list_ids, ...toListFacts(market, info.currency_iso) } };
-  const { record, outcome } = decide(found, { kind: 'claim', claim }, startedAt);
+  const { record, lists, outcome } = decide(found, { kind: 'claim', claim }, startedAt);
   if (record === undefined) return outcome;
   // Only now, because a replay needs no chunks.
-  const chunks = await compressToChunks(submission);
+  const chunks = await compressToChunks(submission, context.sizes.chunkBytes);
   context.signal.throwIfAborted();
   await db.commit((writes) => {
-    setRecord(writes, db, found, record);
+    setRecord(writes, db, found, record, lists);
     createRequest(db, writes, record, { info, requestId, chunks });
   });
   return outcome;

@@ -16,7 +16,16 @@ const LIST_STATUS: Record<KeyStatus, ListStatus> = {
 export function toListDocuments(record: KeyRecord, { currency, market_iso }: KeyLists): ListDocuments {
   const { status, claimed_at: created_at, updated_at, market_id, name, date } = record;
   const new_date = { year: Number(date.slice(3)), month: Number(date.slice(0, 2)) };
-  const shared = { status: LIST_STATUS[status], created_at, updated_at, currency, market_id, market_iso, name, new_date };
+  const shared = {
+    status: LIST_STATUS[status],
+    created_at,
+    updated_at,
+    currency,
+    market_id,
+    market_iso,
+    name,
+    new_date,
+  };
   return { expected_forward_cost: shared, price_list: { ...shared, date } };
 }
 

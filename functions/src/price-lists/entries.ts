@@ -4,9 +4,6 @@ import type { Attempt } from './attempt';
 
 export type Products = ReadonlyMap<string, ProductPrices>;
 
-/** The maximum number of entries in one batch (docs/api.md#behaviour-of-add-price-lists). */
-export const MAX_ENTRIES_PER_COMMIT = 500;
-
 /** Returns the price of a product in a list. */
 export const getPrice = {
   expected_forward_cost: ({ expected_forward_cost_price }) => expected_forward_cost_price,
@@ -17,9 +14,9 @@ export const getPrice = {
  * Yields the entries of a list in batches. Each batch spreads evenly over the sorted ids, because Firestore stores
  * neighbouring ids together, and rejects too many writes close together.
  */
-export function* toBatches(products: Products, kind: ListKind): Generator<Entry[]> {
+export function* toBatches(products: Products, kind: ListKind, batchSize: number): Generator<Entry[]> {
   const entries = [...products];
-  const batches = Math.ceil(entries.length / MAX_ENTRIES_PER_COMMIT);
+  const batches = Math.ceil(entries.length / batchSize);
   for (let first = 0; first < batches; first += 1) {
     const batch: Entry[] = [];
     for (let i = first; i < entries.length; i += batches) {
@@ -35,13 +32,13 @@ export function* toBatches(products: Products, kind: ListKind): Generator<Entry[
  * its current batch. So this process has no write in progress when the attempt fails, unless the signal has aborted.
  */
 export async function writeEntries(products: Products, attempt: Attempt): Promise<void> {
-  const { db } = attempt.key;
+  const { db, context } = attempt.key;
   const { lists } = attempt.record;
   if (lists === null) return;
   let failed = false;
   const progress = { entries_written: 0, entries_total: LIST_KINDS.length * products.size };
   const writeList = async (kind: ListKind) => {
-    for (const batch of toBatches(products, kind)) {
+    for (const batch of toBatches(products, kind, context.sizes.batchEntries)) {
       if (failed) return;
       await attempt.call(() => writeEntryBatch(db, kind, lists, batch));
       progress.entries_written += batch.length;

@@ -2,12 +2,11 @@ import { StoppedError } from '../lib/errors';
 import type { Database, Writes } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
 import { readKey, setKey, type KeyReference, type KeySnapshot } from '../lib/repositories/keys';
-import { setListDocuments } from '../lib/repositories/lists';
+import { setListDocuments, type ListDocuments } from '../lib/repositories/lists';
 import { settleRequest } from '../lib/repositories/requests';
 import type { KeyRecord } from '../lib/schemas/key-record';
 import { FAILURE_RESERVE_MS } from '../lib/time-limits';
 import type { WorkContext } from '../lib/work-context';
-import { toListDocuments } from './documents';
 import { transition, type Decision, type KeyEvent, type KeyOutcome, type ReadMoment } from './key';
 import { getSweepDueAt } from './schedule';
 
@@ -26,12 +25,12 @@ export interface KeyStore {
 export async function applyEvent({ reference, db, context }: KeyStore, event: KeyEvent): Promise<KeyOutcome> {
   const startedAt = context.clock.elapsedMs();
   const key = await readKey(db, reference);
-  const { record, outcome } = decide(key, event, startedAt);
+  const { record, lists, outcome } = decide(key, event, startedAt);
   if (record === undefined) return outcome;
   // After an abort the caller no longer waits for this try, and can have acted on a later read.
   context.signal.throwIfAborted();
   await db.commit((writes) => {
-    setRecord(writes, db, key, record);
+    setRecord(writes, db, key, record, lists);
     if (event.kind === 'release') settleRequest(db, writes, record);
   });
   return outcome;
@@ -39,15 +38,21 @@ export async function applyEvent({ reference, db, context }: KeyStore, event: Ke
 
 /** Decides what an event makes of a key that has been read. An unreadable record stays as it is, and needs an operator. */
 export function decide(key: KeySnapshot, event: KeyEvent, startedAt: number): Decision {
-  if (key.record === 'unreadable') return { outcome: { kind: 'in_review', retryAfterMs: null } };
+  if (key.record === 'unreadable') return { lists: null, outcome: { kind: 'in_review', retryAfterMs: null } };
   const moment: ReadMoment = { readAt: key.readAt, startedAt };
   return transition(key.record, event, moment);
 }
 
-/** Adds a key record to a commit, with the list documents that follow from it. A renewal changes nothing in these. */
-export function setRecord(writes: Writes, db: Database, key: KeySnapshot, record: KeyRecord): void {
+/** Adds what a decision stores to a commit. */
+export function setRecord(
+  writes: Writes,
+  db: Database,
+  key: KeySnapshot,
+  record: KeyRecord,
+  lists: ListDocuments | null,
+): void {
   setKey(writes, key, record, getSweepDueAt(record));
-  if (record.lists !== null) setListDocuments(db, writes, record.lists, toListDocuments(record, record.lists));
+  if (record.lists !== null && lists !== null) setListDocuments(db, writes, record.lists, lists);
 }
 
 /** Applies an event with retries, within the time reserved for this, even if the signal of the context has aborted. */

@@ -1,6 +1,7 @@
 import type { Claim, FailureCause, KeyRecord, OperatorAction, Progress } from '../lib/schemas/key-record';
 import { LEASE_DURATION_MS } from '../lib/time-limits';
-import { toSuccessResponse } from './documents';
+import type { ListDocuments } from '../lib/repositories/lists';
+import { toListDocuments, toSuccessResponse } from './documents';
 import { canResumeAutomatically, getAttemptWaitMs, getReviewWaitMs } from './schedule';
 
 /**
@@ -74,9 +75,11 @@ export type KeyOutcome =
   /** The key requires review, or its record is unreadable. `retryAfterMs`: as for `failed`. */
   | { kind: 'in_review'; retryAfterMs: number | null };
 
-/** @returns `record`: the record to store; undefined if the event changes nothing */
 export interface Decision {
+  /** The record to store; undefined if the event changes nothing. */
   record?: KeyRecord;
+  /** The documents to store of both lists; null for a renewal, which changes none, and without lists. */
+  lists: ListDocuments | null;
   outcome: KeyOutcome;
 }
 
@@ -89,10 +92,9 @@ const NO_OWNER = '';
 export function transition(stored: KeyRecord | undefined, event: KeyEvent, moment: ReadMoment): Decision {
   const record = getNextRecord(stored, event, moment.readAt);
   const sender = event.kind === 'claim' ? event.claim : event.attempt;
-  if (record !== undefined) return { record, outcome: getOutcome(record, sender, moment) };
-  // Only a claim meets a key without a record, and it takes such a key.
-  if (stored === undefined) return { outcome: { kind: 'released' } };
-  return { outcome: getOutcome(stored, sender, moment) };
+  if (record === undefined) return { lists: null, outcome: getOutcome(stored, sender, moment) };
+  const lists = event.kind === 'renew' || record.lists === null ? null : toListDocuments(record, record.lists);
+  return { record, lists, outcome: getOutcome(record, sender, moment) };
 }
 
 function getNextRecord(stored: KeyRecord | undefined, event: KeyEvent, now: number): KeyRecord | undefined {
@@ -195,8 +197,9 @@ const toAction = (action: OperatorAction['action'], operator: OperatorDecision, 
   ...operator,
 });
 
-function getOutcome(record: KeyRecord, sender: Claim, { readAt, startedAt }: ReadMoment): KeyOutcome {
-  if (record.status === 'released') return { kind: 'released' };
+function getOutcome(record: KeyRecord | undefined, sender: Claim, { readAt, startedAt }: ReadMoment): KeyOutcome {
+  // A claim takes a key without a record. Only a restored database has lost the record of another event.
+  if (record === undefined || record.status === 'released') return { kind: 'released' };
   if (record.fingerprint !== sender.fingerprint) return { kind: 'payload_mismatch' };
   const isOwn = record.owner === sender.owner;
   switch (record.status) {

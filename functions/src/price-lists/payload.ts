@@ -7,11 +7,13 @@ import { ApiError, getErrorMessage, PayloadTooLargeError } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
 import { parseJson } from '../lib/json';
 import { readPayloadChunks } from '../lib/repositories/requests';
-import { infoSchema, parsePriceLists, type PriceListInfo, type PriceListSubmission } from '../lib/schemas/add-price-lists';
+import {
+  infoSchema,
+  parsePriceLists,
+  type PriceListInfo,
+  type PriceListSubmission,
+} from '../lib/schemas/add-price-lists';
 import type { KeyRecord } from '../lib/schemas/key-record';
-
-/** A Firestore document holds at most 1 MiB, including its name. */
-export const MAX_CHUNK_BYTES = 1_000_000;
 
 /** A commit holds at most 10 MiB. The claim stores all chunks in one, beside records that take up to 100 KB. */
 export const MAX_STORED_BYTES = 9 * 1024 * 1024;
@@ -50,16 +52,17 @@ export function computeFingerprint(submission: PriceListSubmission): string {
 }
 
 /**
- * Returns the stored form of a payload: canonical JSON, compressed with gzip, in chunks of at most 1 MB.
+ * Returns the stored form of a payload: canonical JSON, compressed with gzip, in chunks.
  *
  * @throws PayloadTooLargeError
  */
-export async function compressToChunks(submission: PriceListSubmission): Promise<Buffer[]> {
+export async function compressToChunks(submission: PriceListSubmission, chunkBytes: number): Promise<Buffer[]> {
   const text = Readable.from(streamCanonicalJson(submission), { objectMode: false });
   const packed = Buffer.concat((await text.pipe(createGzip()).toArray()) as Buffer[]);
-  if (packed.length > MAX_STORED_BYTES) throw new PayloadTooLargeError({ scope: 'compressed', bytes: MAX_STORED_BYTES });
-  const count = Math.ceil(packed.length / MAX_CHUNK_BYTES);
-  return Array.from({ length: count }, (_, i) => packed.subarray(i * MAX_CHUNK_BYTES, (i + 1) * MAX_CHUNK_BYTES));
+  if (packed.length > MAX_STORED_BYTES)
+    throw new PayloadTooLargeError({ scope: 'compressed', bytes: MAX_STORED_BYTES });
+  const count = Math.ceil(packed.length / chunkBytes);
+  return Array.from({ length: count }, (_, i) => packed.subarray(i * chunkBytes, (i + 1) * chunkBytes));
 }
 
 /** A stored payload that the service cannot use. Its message says why. */

@@ -60,8 +60,7 @@ export function decodeDocument(response: Buffer): { id: string; fields: StoredFi
   return document ? { id: toDocumentId(document.name), fields: toStoredFields(document) } : undefined;
 }
 
-const toDocumentId = (name: string | null | undefined): string =>
-  (name ?? '').slice((name ?? '').lastIndexOf('/') + 1);
+const toDocumentId = (name: string | null | undefined): string => (name ?? '').slice((name ?? '').lastIndexOf('/') + 1);
 
 /** Returns where a query continues, all encoded: the values of the order, the document name and the read time. */
 function decodePosition(response: Buffer, orderBy: readonly string[]) {
