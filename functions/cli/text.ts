@@ -20,18 +20,9 @@ const MAX_ID_LENGTH = 100;
 /** Returns an id in quotation marks. Cuts a long one, which would hide the text around it. */
 export const quoteId = (id: string): string => (isShort(id) ? quote(id) : `${quote(id.slice(0, MAX_ID_LENGTH))}…`);
 
-/**
- * Characters that an id in a printed command must not have: those that a terminal does not show, spaces other
- * than U+0020, and those that end or change a quoted word in bash, zsh, fish or PowerShell.
- */
-const UNSAFE_AT_SHELL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}'\\\u2018-\u201b]|(?! )\p{Zs}/u;
-
-/** Returns whether a person can copy an id from a terminal to one of these shells. */
-export const isTypeable = (id: string): boolean => isShort(id) && !UNSAFE_AT_SHELL.test(id);
-
-/** Returns a word as you type it at a shell. Also quotes a leading `=`, `@` or `%`, which has a meaning in some shells. */
+/** Returns a word as you type it at a shell. */
 export const quoteForShell = (word: string): string =>
-  /^[\w+:./-][\w@%+=:./-]*$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  /^[\w:./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
 /** Returns what starts this command: npx in a clone, or node with the file of a release. */
 export function getProgram(file = process.argv[1] ?? ''): string {
