@@ -52,7 +52,7 @@ const HASHED = [
 
 test.each(SHELLS)('%s takes each printed id as one word, and runs nothing of it', (shell) => {
   for (const id of [...TYPEABLE, ...OTHERS, ...HASHED]) {
-    const command = asTyped(id).replace('npx price-lists', "printf '%s\\0'");
+    const command = asTyped(id).replace('npx --no price-lists', "printf '%s\\0'");
     const { status, stdout } = runProgramSync(shell, ['-c', command], { cwd: folder });
     const named = HASHED.includes(id)
       ? ['hash', keyDocumentId(id)]
@@ -69,8 +69,8 @@ test('a word that a shell could take for something else is quoted', () => {
 });
 
 test('a printed command begins like the command that prints it', () => {
-  expect(asTyped('a')).toMatch(/^npx price-lists show /);
-  expect(getProgram('/clone/node_modules/.bin/price-lists')).toBe('npx price-lists');
+  expect(asTyped('a')).toMatch(/^npx --no price-lists show /);
+  expect(getProgram('/clone/node_modules/.bin/price-lists')).toBe('npx --no price-lists');
   expect(getProgram(`${process.cwd()}/price-lists.cjs`)).toBe('node price-lists.cjs');
   expect(getProgram(`${process.cwd()}/my files/price-lists.cjs`)).toBe("node 'my files/price-lists.cjs'");
 });

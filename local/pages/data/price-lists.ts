@@ -14,7 +14,7 @@ export interface RequestRow {
   status: unknown;
 }
 
-/** Finds the requests of the keys that an id matches. It can be any id that `npx price-lists show` takes. */
+/** Finds the requests of the keys that an id matches. It can be any id that `npx --no price-lists show` takes. */
 export async function findRequests(
   firestore: Firestore,
   id: string,
