@@ -151,4 +151,3 @@ test('npx starts the command, and passes every option on', () => {
   const { status, stderr } = runProgramSync('npx', args, { env: { FIRESTORE_EMULATOR_HOST: '127.0.0.1:1' } });
   expect([status, stderr]).toEqual([1, expect.stringContaining('Project demo-nowhere, at 127.0.0.1:1')]);
 });
-
