@@ -8,9 +8,11 @@ Needs Python 3.10 or newer. The integration guide explains the retries. Exit cod
 0 created, 1 correct it first, 2 contact support, 3 unknown: send the same file again, 64 wrong usage.
 """
 
+import concurrent.futures
 import json
 import os
 import sys
+import threading
 
 import requests
 import tenacity
@@ -38,18 +40,36 @@ def finish(exit_code, text):
     sys.exit(exit_code)
 
 
-def send(url, api_key, payload):
-    """Sends one request. Returns the body of a 2xx response, raises Transient, or exits if a retry would not help."""
+def exchange(url, api_key, payload):
     headers = {"x-api-key": api_key, "Content-Type": "application/json", "Accept-Encoding": "identity"}
     options = {"timeout": REQUEST_SECONDS, "allow_redirects": False, "stream": True}
+    with requests.post(url, payload, headers=headers, **options) as response:
+        # A second read fails if the connection broke before the end of the response.
+        return response, (response.raw.read(1_000_000) + response.raw.read(1)).decode(errors="replace")
+
+
+def run_in_time(function, *args):
+    """Bounds the whole call. The timeout of requests bounds only each wait for the next bytes."""
+    future = concurrent.futures.Future()
+
+    def run():
+        try:
+            future.set_result(function(*args))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future.result(REQUEST_SECONDS)
+
+
+def send(url, api_key, payload):
+    """Sends one request. Returns the body of a 2xx response, raises Transient, or exits if a retry would not help."""
     try:
-        with requests.post(url, payload, headers=headers, **options) as response:
-            # A second read fails if the connection broke before the end of the response.
-            body = (response.raw.read(1_000_000) + response.raw.read(1)).decode(errors="replace")
-    except (requests.RequestException, HTTPError, OSError, ValueError) as error:
+        response, body = run_in_time(exchange, url, api_key, payload)
+    except (requests.RequestException, HTTPError, OSError, ValueError, concurrent.futures.TimeoutError) as error:
         if isinstance(error, ValueError) or "CERTIFICATE_VERIFY_FAILED" in str(error):
             finish(64, f"BASE_URL, API_KEY or the certificate cannot be used: {error}")
-        raise Transient(f"no response: {error}", "") from error
+        raise Transient(f"no response: {str(error) or 'not in time'}", "") from error
     status, retry_after = response.status_code, response.headers.get("Retry-After", "")
     reason = f"{status} {body[:1000]} request {response.headers.get('X-Request-Id', '')}"
     if 200 <= status < 300:
