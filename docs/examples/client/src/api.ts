@@ -372,7 +372,7 @@ export interface components {
              */
             end_date: string;
             /** @description `null` for supply orders of any status. What 0 and 1 mean is not defined: ask support. */
-            status: (0 | 1) | null;
+            status: number | null;
         };
         Team: {
             /** @description Null if the stored record is incomplete or malformed. */
