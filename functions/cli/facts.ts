@@ -11,7 +11,8 @@ import { getMarketFacts, type KeyRecord } from '../src/lib/schemas/key-record';
 import { settleLease } from '../src/price-lists/key';
 import { readStoredPayload, streamCanonicalJson, UnusablePayloadError } from '../src/price-lists/payload';
 import { canResumeAutomatically, getSweepResumeAt } from '../src/price-lists/schedule';
-import type { CommandContext } from './commands/context';
+import type { Database } from '../src/lib/firestore/database';
+import type { WorkContext } from '../src/lib/work-context';
 
 /** Collects the facts about a key that `--json` prints. format.ts turns them into text. */
 
@@ -37,6 +38,11 @@ export function getNextStep({ record, readAt }: ReadableKey, isPayloadUsable = t
     case 'released':
       return 'send';
   }
+}
+
+interface ReadContext {
+  db: Database;
+  workContext: WorkContext;
 }
 
 /** The facts that `list` shows about a key. Times are Unix milliseconds. */
@@ -65,7 +71,7 @@ export async function readKeyDetails(
   key: ReadableKey,
   payload: StoredPayload,
   requests: readonly DocumentSnapshot[],
-  { db, workContext }: CommandContext,
+  { db, workContext }: ReadContext,
 ) {
   const { document_id, trace_id, key_id, lists, fingerprint, response, failed_tries, actions } = key.record;
   const read = <T>(fn: () => Promise<T>) => retry(fn, workContext, 'outage');
@@ -107,7 +113,7 @@ function summarizeEarlier(request: DocumentSnapshot) {
 /** A stored payload, or why it cannot be used. */
 export type StoredPayload = PriceListSubmission | UnusablePayloadError;
 
-export const readPayload = (record: KeyRecord, { db, workContext }: CommandContext): Promise<StoredPayload> =>
+export const readPayload = (record: KeyRecord, { db, workContext }: ReadContext): Promise<StoredPayload> =>
   retry(() => readStoredPayload(db, record), workContext, 'outage').catch((error: unknown) => {
     if (error instanceof UnusablePayloadError) return error;
     throw error;

@@ -1,7 +1,6 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DocumentData } from 'firebase-admin/firestore';
 import { runProgramSync } from '../../../test/support/programs';
 import * as main from '../../cli/main';
 import type { KeyLists } from '../../src/lib/schemas/key-record';
