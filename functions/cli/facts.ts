@@ -1,5 +1,4 @@
 import type { DocumentSnapshot } from 'firebase-admin/firestore';
-import { parseReleasedAttempt } from '../audit/attempt-facts';
 import { countEntries } from '../records/entries';
 import { getAll, type ReadableKey } from '../records/find';
 import { retry } from '../src/lib/firestore/retry';
@@ -82,6 +81,7 @@ export async function readKeyDetails(
     return { status, entries: lists ? await read(() => countEntries(db, LIST_KINDS[i] ?? 'price_list', lists)) : 0 };
   });
   const [expected_forward_cost = null, price_list = null] = await Promise.all(progress);
+  const earlier = requests.filter(({ id }) => id !== document_id);
   return {
     ...summarizeKey(key),
     next: getNextStep(key, !(payload instanceof UnusablePayloadError)),
@@ -98,16 +98,8 @@ export async function readKeyDetails(
     response,
     failed_tries,
     actions,
-    earlier: requests.filter(({ id }) => id !== document_id).map(summarizeEarlier),
+    earlier: earlier.map((each) => ({ document_id: each.id, released: (each.get('released') as unknown) ?? null })),
   };
-}
-
-/** Returns what the request record of an earlier attempt says; null if the record is damaged. */
-function summarizeEarlier(request: DocumentSnapshot) {
-  const attempt = parseReleasedAttempt(request.id, request.data());
-  if (attempt === undefined) return null;
-  const { document_id, claimed_at, updated_at: released_at, failure, failure_cause, actions } = attempt;
-  return { document_id, claimed_at, released_at, failure, failure_cause, actions };
 }
 
 /** A stored payload, or why it cannot be used. */

@@ -119,10 +119,12 @@ test('release leaves the lists failed, another payload claims the key, and show 
     const shown = JSON.parse((await run('show', String(id), '--json')).out) as object;
     expect(shown).toMatchObject({
       status: 'completed',
-      earlier: [{ document_id, actions: [{ action: 'release', by: 'ada', reason: 'wrong prices' }] }],
+      earlier: [{ document_id, released: { actions: [{ action: 'release', by: 'ada', reason: 'wrong prices' }] } }],
     });
   }
-  expect((await run('show', String(document_id))).out).toMatch(/^ +earlier +document .* by ada: wrong prices$/m);
+  expect((await run('show', String(document_id))).out).toMatch(
+    /^ +earlier +document .*"by":"ada","reason":"wrong prices"/m,
+  );
   const statuses = (await service.db.collection('price_lists').get()).docs.map((list) => String(list.get('status')));
   expect(statuses.sort()).toEqual(['failed', 'ready']);
   expect(await run('resume', KEY, '--yes')).toMatchObject({ code: 0 });

@@ -202,7 +202,6 @@ describe('the audit reports', () => {
   describe('of a released attempt whose key was claimed again', () => {
     const getPaths = ({ document_id, lists }: KeyRecord) => ({
       request: `price_list_requests/${document_id}`,
-      costList: `expected_forward_costs/${lists?.expected_forward_cost_id}`,
       priceList: `price_lists/${lists?.price_list_id}`,
     });
     type Paths = ReturnType<typeof getPaths>;
@@ -213,35 +212,14 @@ describe('the audit reports', () => {
         'priceList',
         { status: 'ready' },
         'list_status',
-        'is ready, but its attempt is released',
+        'is not failed, but its attempt is released',
       ],
       [
-        'a list with another currency',
-        'priceList',
-        { currency: 'XXX' },
-        'list_document',
-        'differs from its attempt: currency',
-      ],
-      [
-        'a list of another time',
-        'priceList',
-        { updated_at: 1 },
-        'list_document',
-        'differs from its attempt: updated_at',
-      ],
-      [
-        'a request record with another sender',
+        'a damaged id of a list',
         'request',
-        { 'info.name': 'x' },
+        { price_list_id: '__x__' },
         'request',
-        'differs from its attempt: info',
-      ],
-      [
-        'a request record with a damaged release',
-        'request',
-        { released: {} },
-        'request',
-        'is not a valid request record',
+        'differs from its attempt: price_list_id',
       ],
       [
         'a request record without a release',
@@ -258,14 +236,11 @@ describe('the audit reports', () => {
       expect(found).toContainEqual([rule, paths[name], message]);
     });
 
-    test('an entry with another price', async () => {
-      const { costList } = getPaths(await failAndRelease('a'));
+    test('a list that does not exist', async () => {
+      const { priceList } = getPaths(await failAndRelease('a'));
       await create('a');
-      const [entry] = (await database.client.collection(`${costList}/products`).get()).docs;
-      await entry?.ref.update({ expected_forward_cost_price: 17 });
-      expect((await runAudit()).found).toEqual([
-        ['entry_values', 'a', `${costList}/products`, 'has 1 entries that differ from the payload'],
-      ]);
+      await database.client.doc(priceList).delete();
+      expect((await runAudit()).found).toContainEqual(['list_document', 'a', priceList, 'does not exist']);
     });
   });
 

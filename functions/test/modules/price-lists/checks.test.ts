@@ -1,5 +1,4 @@
 import { checkAttempt, checkListDocument, type AttemptDocuments, type StoredList } from '../../../audit/attempt';
-import type { AttemptFacts } from '../../../audit/attempt-facts';
 import { compareEntries } from '../../../audit/entry-differences';
 import { checkKeyRecord, checkSweepDueAt, checkSweepTimes } from '../../../audit/key-record';
 import type { Violation } from '../../../audit/violation';
@@ -94,7 +93,7 @@ function createIn(status: KeyRecord['status'], listStatus: string, fields: Parti
   return { record: { ...record, status, response, ...fields }, stored: { ...stored, request } };
 }
 
-const check = ({ record, stored }: { record: AttemptFacts; stored: AttemptDocuments }): Violation[] =>
+const check = ({ record, stored }: { record: KeyRecord; stored: AttemptDocuments }): Violation[] =>
   checkAttempt(record, stored);
 
 const KEY_PATH = `price_list_idempotency/${keyDocumentId('boq-1')}`;
