@@ -21,7 +21,7 @@ export const checkKeyLines = (projectId: string, ask: AskGoogle): Requirement =>
     const found = await readApiKeys(projectId, ask);
     if (found === undefined) return undefined;
     const lines = found.invalidLines.join(', ');
-    if (lines !== '') return [`neither a key nor name:digest: line ${lines}`, setKeys(projectId)];
+    if (lines !== '') return [`the service would ignore line ${lines}`, setKeys(projectId)];
     return found.keys.length === 0 ? ['there is none', setKeys(projectId)] : undefined;
   },
 ];

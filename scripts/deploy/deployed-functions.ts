@@ -53,7 +53,7 @@ export const checkNames = (readFunctions: ReadFunctions): Requirement => [
 export const checkMinimum = ({ parameters }: Deployment, readFunctions: ReadFunctions): Requirement => [
   'minimum of instances',
   async () => {
-    const wanted = Number(parameters?.['MIN_INSTANCES'] ?? 0);
+    const wanted = Number(parameters['MIN_INSTANCES'] ?? 0);
     const operations = (await readFunctions()).filter(({ isOperation }) => isOperation);
     const rises = operations.some(({ minInstanceCount = 0 }) => minInstanceCount < wanted);
     const fix = 'without a terminal deploy the functions once with --force; in the workflow tick "Raise MIN_INSTANCES"';

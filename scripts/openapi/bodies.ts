@@ -54,7 +54,7 @@ export const errorResponseSchema = z.object({ error: z.string() }).meta({ id: 'E
 
 const validationErrorResponseSchema = z
   .object({
-    success: z.literal(false),
+    success: z.boolean().describe('Always false.'),
     message: z.string().describe('States that the payload is invalid, and whether validation stopped early.'),
     errors: z.array(fieldErrorSchema).min(1),
   })

@@ -10,6 +10,7 @@ import { readDeployManifest } from '../../../scripts/deploy/manifest';
 import { runProgram } from '../../../test/support/programs';
 import indexDefinitions from '../../../firestore.indexes.json';
 import * as functions from '../../src';
+import { sha256 } from '../../src/lib/api-keys';
 import { REGION } from '../../src/lib/region';
 import { operationNames } from '../support/operations';
 import { DEPLOY_PACKAGE } from './deployed';
@@ -166,6 +167,7 @@ beforeAll(async () => {
     firestoreDatabase: '(default)',
     rules: RULES,
     parameters: PARAMETERS,
+    invalidLines: [],
     keepRules: false,
   };
 });
@@ -243,6 +245,9 @@ const ROWS: Row[] = [
     ['DATABASE_ID', 'Restored', 'Restored is not the id of a database'],
     ['MAX_INSTANCES', '0', '0 would be no maximum at all'],
     ['MIN_INSTANCES', 'many', 'many is not a number'],
+    ['WRITES_PAUSED', 'True', '"True" is not true or false'],
+    ['WRITES_PAUSED', 'false ', '"false " is not true or false'],
+    ['CORS_ALLOWED_ORIGINS', 'https://${dashboard_host}', '"https://${dashboard_host}" is not an origin'],
   ].map(([name = '', value = '', detail = '']): Row => {
     return [`parameter ${name}`, detail, `edit ${PARAMETERS_FILE}`, {}, parameters({ [name]: value })];
   }),
@@ -252,6 +257,13 @@ const ROWS: Row[] = [
     `edit ${PARAMETERS_FILE}`,
     allDeployedWith(6),
     parameters({ MIN_INSTANCES: '6', MAX_INSTANCES: '5' }),
+  ],
+  [
+    'lines of the parameters',
+    `functions/.env:2, ${PARAMETERS_FILE}:1: not NAME=value`,
+    'write each parameter as NAME=value on one line',
+    {},
+    { invalidLines: ['functions/.env:2', `${PARAMETERS_FILE}:1`] },
   ],
   [
     'database of the indexes',
@@ -322,7 +334,14 @@ const ROWS: Row[] = [
   ],
   ...(
     [
-      ['API keys in the secret', 'neither a key nor name:digest: line 2, 3', `${NAMED_KEY}\na b\nc:d`, SET_KEYS],
+      ['API keys in the secret', 'the service would ignore line 2, 3', `${NAMED_KEY}\na b\nc:d`, SET_KEYS],
+      [
+        'API keys in the secret',
+        'the service would ignore line 2',
+        `${NAMED_KEY}\nacme-2:${sha256('').toString('hex')}`,
+        SET_KEYS,
+      ],
+      ['API keys in the secret', 'the service would ignore line 1', '0'.repeat(64), SET_KEYS],
       ['API keys in the secret', 'there is none', '# none\n', SET_KEYS],
       [
         'API keys as digests',
@@ -625,7 +644,7 @@ describe('the command', () => {
     expect(stdout).toContain(`\n  project: not found\n      firebase projects:create ${PROJECT_ID}\n`);
     expect(stdout).not.toContain('Could not be checked');
     expect(stdout).toMatch(
-      /\n\nThere \(16\)\n {2}database of the indexes\n {2}API keys in the secret\n {2}organisation policy\n {2}identity of GitHub\n {2}rules of database \(default\)\n {2}names of the functions\n/,
+      /\n\nThere \(17\)\n {2}lines of the parameters\n {2}database of the indexes\n {2}API keys in the secret\n {2}organisation policy\n {2}identity of GitHub\n {2}rules of database \(default\)\n {2}names of the functions\n/,
     );
   });
 

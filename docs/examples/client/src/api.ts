@@ -326,8 +326,8 @@ export interface components {
             name: string;
         };
         PriceListsResponse: {
-            /** @constant */
-            success: true;
+            /** @description Always true. */
+            success: boolean;
             /** @description States that the payload is valid and stored. */
             message: string;
             products_count: number;
@@ -388,8 +388,8 @@ export interface components {
             count: number;
         };
         ValidationErrorResponse: {
-            /** @constant */
-            success: false;
+            /** @description Always false. */
+            success: boolean;
             /** @description States that the payload is invalid, and whether validation stopped early. */
             message: string;
             errors: components["schemas"]["FieldError"][];
