@@ -163,7 +163,8 @@ describe('a sweep', () => {
       return [keyDocumentId(`left-${i}`), { ...record, sweep_due_at: 2 }] as const;
     });
     const damaged = Array.from({ length: 30 }, (_, i) => [`damaged-${i}`, { sweep_due_at: i % 3, owner: i }] as const);
-    await writeRecords(database.client, 'price_list_idempotency', Object.fromEntries([...left, ...damaged]));
+    for (const records of [left, damaged])
+      await writeRecords(database.client, 'price_list_idempotency', Object.fromEntries<object>(records));
     const { unreadable, results } = await runSweep();
     expect(unreadable.sort()).toEqual(damaged.map(([id]) => `price_list_idempotency/${id}`).sort());
     expect(results).toHaveLength(30);
@@ -192,13 +193,13 @@ describe('a sweep', () => {
     await fail('a', { ...STOPPED, failed_tries: 0 });
     const fault = failPayloadReads('UNAVAILABLE');
     expect((await runSweep()).results).toMatchObject([
-      { key: 'a', result: 'deferred', reason: expect.stringContaining('UNAVAILABLE') },
+      { key: 'a', result: 'deferred', reason: expect.stringContaining('UNAVAILABLE') as string },
     ]);
     expect(await readKey('a')).toMatchObject({ failure_cause: 'unavailable', failed_tries: 1 });
     fault.remove();
     failPayloadReads('PERMISSION_DENIED');
     expect((await runSweep()).results).toMatchObject([
-      { key: 'a', result: 'left', reason: expect.stringContaining('PERMISSION_DENIED') },
+      { key: 'a', result: 'left', reason: expect.stringContaining('PERMISSION_DENIED') as string },
     ]);
     expect(await readKey('a')).toMatchObject({ failure_cause: 'error', failed_tries: 2 });
   });
