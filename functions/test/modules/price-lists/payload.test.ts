@@ -128,10 +128,8 @@ describe('a stored payload', () => {
 
   test('that the rules of this version reject is unusable', async () => {
     const text = `{"info":${JSON.stringify(submission.info)},"products":{" a":{}}}`;
-    const read = database.client
-      .doc('price_list_requests/document/price_list_payload/0000')
-      .set({ data: gzipSync(text) });
-    await read;
+    const chunk = { data: gzipSync(text) };
+    await database.client.doc('price_list_requests/document/price_list_payload/0000').set(chunk);
     const attempt = { document_id: 'document', fingerprint: sha256(text) };
     const message = 'it was accepted by a version with other rules';
     await expect(readStoredPayload(database.open().db, attempt)).rejects.toMatchObject({

@@ -46,8 +46,11 @@ describe('a resume', () => {
   test('of a crashed attempt creates its lists again if somebody has deleted them, as processing and then as ready', async () => {
     const record = await fail('a', CRASHED);
     const { expected_forward_cost_id, price_list_id } = record.lists ?? {};
-    for (const path of [`expected_forward_costs/${expected_forward_cost_id}`, `price_lists/${price_list_id}`])
-      await database.client.recursiveDelete(database.client.doc(path));
+    for (const path of [`expected_forward_costs/${expected_forward_cost_id}`, `price_lists/${price_list_id}`]) {
+      const list = database.client.doc(path);
+      const { docs } = await list.collection('products').get();
+      await Promise.all([list, ...docs.map(({ ref }) => ref)].map((each) => each.delete()));
+    }
     database.clock.advance(5_000);
     let taken: unknown;
     atCommit(database, isEntries, async () => {
