@@ -20,7 +20,6 @@ export interface Counters {
   firestoreCalls: number;
   /** Number of repeated tries. A try can have several calls. */
   retries: number;
-  records: number;
   phasesMs: Partial<Record<Phase, number>>;
 }
 
@@ -42,5 +41,5 @@ export const createWorkContext = (signal: AbortSignal, traceId: string | null = 
   random: Math.random,
   newToken: randomUUID,
   traceId,
-  counters: { firestoreCalls: 0, retries: 0, records: 0, phasesMs: {} },
+  counters: { firestoreCalls: 0, retries: 0, phasesMs: {} },
 });

@@ -1,6 +1,9 @@
 import { addPriceLists } from '../../src/add-price-lists';
 import { getTeams } from '../../src/get-teams';
+import { systemClock } from '../../src/lib/clock';
+import { PRICE_LISTS_BODY_LIMITS } from '../../src/lib/payload-limits';
 import { getTimeLimitMs } from '../../src/lib/time-limits';
+import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { isEntries } from '../support/commits';
 import { writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
@@ -34,6 +37,21 @@ test('a creation that hangs requires review because of its time limit, and gets 
   const { status } = await service.call('addPriceLists', { json: createPriceListBody(2) });
   const [key] = (await service.db.collection('price_list_idempotency').get()).docs;
   expect([status, key?.get('status'), key?.get('failure_cause')]).toEqual([500, 'requires_review', 'timeout']);
+});
+
+test('a read, a creation and a sweep have the time limits of the pages', async () => {
+  const createTimeout = jest.spyOn(systemClock, 'createTimeout');
+  await service.call('getTeams');
+  await service.call('addPriceLists', { body: '{' });
+  await sweepPriceLists.run({ scheduleTime: new Date().toISOString() });
+  const limits = createTimeout.mock.calls.map(([ms]) => ms);
+  // docs/api.md#limits, and 60 s less than the timeout of the sweep.
+  expect(limits.filter((ms) => ms >= 100_000)).toEqual([
+    115_000,
+    1_140_000,
+    PRICE_LISTS_BODY_LIMITS.timeoutMs,
+    1_740_000,
+  ]);
 });
 
 test('the limits leave time for the response, and with writes for failing the attempt', () => {

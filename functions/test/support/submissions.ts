@@ -1,25 +1,15 @@
-import type { BodyParser } from '../../src/lib/json/body-parser';
-import type { PriceListInfo, ProductPrices } from '../../src/lib/schemas/add-price-lists';
-import {
-  createPriceListParser,
-  type PriceListSubmission,
-  type ProductColumns,
-} from '../../src/price-lists/submission-parser';
+import { parseJson } from '../../src/lib/json';
+import { parsePriceLists, type PriceListInfo, type ProductPrices } from '../../src/lib/schemas/add-price-lists';
+import { toColumns, type PriceListSubmission, type ProductColumns } from '../../src/price-lists/submission-parser';
 
 export interface PriceListBody {
   info: PriceListInfo;
   products: Record<string, ProductPrices>;
 }
 
-/** Parses a complete text. @throws what the parser throws */
-export function parseText<Body>(parser: BodyParser<Body>, text: string): Body {
-  parser.write(text);
-  return parser.end();
-}
-
 /** Parses a body as the service does. @throws ValidationError */
 export const parseSubmission = (body: unknown): PriceListSubmission =>
-  parseText(createPriceListParser(), JSON.stringify(body));
+  toColumns(parsePriceLists(parseJson(JSON.stringify(body))));
 
 /** Returns products as they are in a body, as pairs of id and prices. */
 export const toProductEntries = ({
