@@ -5,7 +5,6 @@ import { getDatabase } from './lib/firestore/database';
 import { writeOptions } from './lib/runtime-options';
 import { parsePriceLists } from './lib/schemas/add-price-lists';
 import { createPriceLists } from './price-lists/create';
-import { toColumns } from './price-lists/submission-parser';
 
 export const addPriceLists = defineEndpoint({
   name: 'addPriceLists',
@@ -14,12 +13,7 @@ export const addPriceLists = defineEndpoint({
   body: { ...PRICE_LISTS_BODY_LIMITS, parse: parsePriceLists },
   handler: async (context, submission, sender) => {
     const request = { ...sender, log: createPriceListLogger(sender.requestId) };
-    const { response, replayed, facts } = await createPriceLists(
-      toColumns(submission),
-      request,
-      getDatabase(context),
-      context,
-    );
+    const { response, replayed, facts } = await createPriceLists(submission, request, getDatabase(context), context);
     const count = submission.products.size;
     return { body: response, replayed, count, facts, headers: replayed ? { 'Idempotent-Replayed': 'true' } : {} };
   },

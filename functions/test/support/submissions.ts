@@ -1,6 +1,10 @@
 import { parseJson } from '../../src/lib/json';
-import { parsePriceLists, type PriceListInfo, type ProductPrices } from '../../src/lib/schemas/add-price-lists';
-import { toColumns, type PriceListSubmission, type ProductColumns } from '../../src/price-lists/submission-parser';
+import {
+  parsePriceLists,
+  type PriceListInfo,
+  type PriceListSubmission,
+  type ProductPrices,
+} from '../../src/lib/schemas/add-price-lists';
 
 export interface PriceListBody {
   info: PriceListInfo;
@@ -8,22 +12,7 @@ export interface PriceListBody {
 }
 
 /** Parses a body as the service does. @throws ValidationError */
-export const parseSubmission = (body: unknown): PriceListSubmission =>
-  toColumns(parsePriceLists(parseJson(JSON.stringify(body))));
-
-/** Returns products as they are in a body, as pairs of id and prices. */
-export const toProductEntries = ({
-  ids,
-  expectedForwardCostPrices,
-  priceListPrices,
-}: ProductColumns): [id: string, prices: ProductPrices][] =>
-  ids.map((id, i) => [
-    id,
-    {
-      price_list_price: priceListPrices[i] ?? NaN,
-      expected_forward_cost_price: expectedForwardCostPrices[i] ?? NaN,
-    },
-  ]);
+export const parseSubmission = (body: unknown): PriceListSubmission => parsePriceLists(parseJson(JSON.stringify(body)));
 
 /** Creates a body of `count` products with distinct ids and prices. */
 export function createPriceListBody(count: number, info: Partial<PriceListBody['info']> = {}): PriceListBody {
