@@ -100,10 +100,10 @@ test('report includes the first moment of --from and excludes that of --to', asy
 test.each([
   [['--market', 'other'], '0 requests shown, 1 read. 2 document reads. No accepted request matches the options.'],
   [['--sender', 'nobody'], '0 requests shown, 1 read. 2 document reads. No accepted request matches the options.'],
-  [['--to', '2026-01-01'], '0 requests shown, 0 read. 0 document reads. No accepted request matches the options.'],
+  [['--to', '2026-01-01'], '0 requests shown, 0 read. 1 document read. No accepted request matches the options.'],
   [
     ['--from', '2026-01-02', '--to', '2026-01-02'],
-    '0 requests shown, 0 read. 0 document reads. No day is selected, because --to, the first day that is left out, is not later than --from.',
+    '0 requests shown, 0 read. 1 document read. No day is selected, because --to, the first day that is left out, is not later than --from.',
   ],
 ])('report %j says in its last line that nothing matches', async (options, line) => {
   await submit('a');
