@@ -91,7 +91,7 @@ describe('each request of a process that serves functions', () => {
     ['a malformed one', { traceparent: `00-${TRACE}` }, null],
     ['no header', {}, null],
   ])('has the trace id of %s', async (_, headers, expected) => {
-    const request = await receive('/', headers as Record<string, string>);
+    const request = await receive('/', headers);
     expect(getTraceId(request?.headers ?? {})).toBe(expected);
   });
 });
