@@ -258,6 +258,6 @@ const checkKey = ({ record, sweepDueAt, readAt }: ReadableKey): Violation[] => [
 
 /** Returns whether two reads of a key record differ at most by renewals. */
 function isSameState(before: KeyRecord, after: KeyRecord): boolean {
-  const { lease_expires_at, progress } = after;
-  return isDeepStrictEqual({ ...before, lease_expires_at, progress }, after);
+  const { lease_expires_at } = after;
+  return isDeepStrictEqual({ ...before, lease_expires_at }, after);
 }

@@ -62,7 +62,6 @@ function created(lists: KeyRecord['lists']): JsonObject {
     claimed_at,
     updated_at: claimed_at + 840,
     lease_expires_at: 0,
-    progress: null,
     response: '',
     failure: null,
     failure_cause: null,

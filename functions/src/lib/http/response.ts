@@ -77,10 +77,7 @@ export async function sendResponse(
     bytes += chunk.length;
     if (bytes <= MAX_BUFFERED_RESPONSE_BYTES) continue;
     if (!hasBegun) begin();
-    for (const held of buffered.splice(0)) {
-      const isFull = !response.destroyed && !response.write(held);
-      if (isFull) await waitForClient(response, context, (done) => response.once('drain', done));
-    }
+    for (const held of buffered.splice(0)) await writeAtClientsPace(response, held, context);
   }
   const hasBegun = bytes > MAX_BUFFERED_RESPONSE_BYTES;
   if (response.destroyed || response.headersSent !== hasBegun) return false;
@@ -127,6 +124,11 @@ function negotiateEncoding(request: IncomingMessage): Encoding | undefined {
 
 const encode = (chunks: AsyncIterable<Buffer>, encoding: Encoding | undefined): AsyncIterable<Buffer> =>
   encoding === undefined ? chunks : (Readable.from(chunks).compose(ENCODERS[encoding]()) as AsyncIterable<Buffer>);
+
+async function writeAtClientsPace(response: ServerResponse, chunk: Buffer, context: ClientContext): Promise<void> {
+  if (response.destroyed || response.write(chunk)) return;
+  await waitForClient(response, context, (done) => response.once('drain', done));
+}
 
 /**
  * Calls `start`, and waits until it calls `done` or the client leaves.
