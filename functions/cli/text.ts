@@ -1,4 +1,5 @@
 import { basename, relative } from 'node:path';
+import stringWidth from 'string-width';
 
 /** Characters that a terminal obeys as commands or does not show. */
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
@@ -35,6 +36,24 @@ const toEscape = (control: string): string =>
     .split('')
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
     .join('');
+
+const characters = new Intl.Segmenter('en');
+
+/** Cuts a text at a whole character, so that it takes at most `width` columns of a terminal. */
+export function cut(text: string, width: number): string {
+  let used = 0;
+  for (const { segment, index } of characters.segment(text)) {
+    used += stringWidth(segment);
+    if (used > width) return text.slice(0, index);
+  }
+  return text;
+}
+
+/** Returns a cell of a table. A longer text ends with an ellipsis. */
+export function fit(text: string, width: number): string {
+  const shown = stringWidth(text) > width ? `${cut(text, width - 1)}…` : text;
+  return shown + ' '.repeat(width - stringWidth(shown));
+}
 
 export const formatNumber = (number: number): string => number.toLocaleString('en');
 

@@ -4,7 +4,7 @@ import type { KeyStatus } from '../../src/lib/schemas/key-record';
 import { formatCsv, writeCsv } from '../csv';
 import { getNextStep, type NextStep } from '../facts';
 import { formatTime } from '../format';
-import { count, escapeControls, formatNumber } from '../text';
+import { count, cut, escapeControls, fit, formatNumber } from '../text';
 import { toJsonLine, type CommandContext } from './context';
 
 export interface ReportOptions {
@@ -37,11 +37,16 @@ export async function report(options: ReportOptions, context: CommandContext): P
     shown += rows.length;
     await writeRows(rows, options, context);
   }
-  terminal.printError(
-    `${count(shown, 'request')} shown, ${formatNumber(read)} read. ${count(billed, 'document read')}.\n`,
-  );
+  const summary = `${count(shown, 'request')} shown, ${formatNumber(read)} read. ${count(billed, 'document read')}.`;
+  terminal.printError(`${summary}${shown === 0 ? ` ${describeNothing(options)}` : ''}\n`);
   return 0;
 }
+
+/** Says that the options select nothing, because a wrong one would otherwise look like a quiet month. */
+const describeNothing = ({ from = -Infinity, to = Infinity }: ReportOptions): string =>
+  from < to
+    ? 'No accepted request matches the options.'
+    : 'No day is selected, because --to, the first day that is left out, is not later than --from.';
 
 interface ReportRow extends RequestRow {
   /** For the present attempt of a key. */
@@ -136,9 +141,6 @@ function writeLine(
   const line = cells.map((cell, i) => fit(escapeControls(String(cell ?? '')), TABLE[i]?.width ?? 0)).join('  ');
   const { columns } = terminal.streams.stdout;
   // A pseudo-terminal without a size has 0 columns.
-  const shown = columns ? line.slice(0, columns) : line;
+  const shown = columns ? cut(line, columns) : line;
   return terminal.write(`${shown.trimEnd()}\n`, workContext.signal);
 }
-
-const fit = (text: string, width: number): string =>
-  text.length > width ? `${text.slice(0, width - 1)}…` : text.padEnd(width);

@@ -116,7 +116,8 @@ function getNextRecord(stored: KeyRecord | undefined, event: KeyEvent, now: numb
     case 'expire':
       return hasExpired(stored, now) ? expire(stored, now) : undefined;
     case 'resume':
-      return resume(stored, event, now);
+      // A repeated try of the resume that took the key. The next call renews the lease.
+      return isOwned ? undefined : resume(stored, event, now);
     case 'release':
       return release(stored, event.operator, now);
   }

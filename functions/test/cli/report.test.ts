@@ -1,6 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { formatCsv } from '../../cli/csv';
 import type { AddPriceListsBody } from '../support/price-lists';
 import { usePriceListService } from '../support/price-list-service';
@@ -87,10 +87,28 @@ test('report selects by market, sender, status and time', async () => {
   expect(await getKeys('--market', 'nowhere')).toEqual(['b']);
   expect(await getKeys('--status', 'requires_review', 'processing')).toEqual(['c']);
   expect(await getKeys('--from', today, '--to', dayAfterNext)).toEqual(['c', 'b', 'a']);
-  const nothing = { code: 0, out: '', err: expect.stringContaining('0 requests shown, ') as string };
-  expect(await run('report', '--json', '--sender', 'nobody')).toMatchObject(nothing);
-  expect(await run('report', '--json', '--to', today)).toMatchObject(nothing);
   expect(await run('report', '--from', '2026-02-30')).toMatchObject({ code: 2 });
+});
+
+test('report includes the first moment of --from and excludes that of --to', async () => {
+  const { document_id } = await submit('a');
+  await service.db.doc(`price_list_requests/${document_id}`).update({ created_at: Date.UTC(2026, 5, 2) });
+  expect(await getKeys('--from', '2026-06-02', '--to', '2026-06-03')).toEqual(['a']);
+  expect(await getKeys('--from', '2026-06-01', '--to', '2026-06-02')).toEqual([]);
+});
+
+test.each([
+  [['--market', 'other'], '0 requests shown, 1 read. 2 document reads. No accepted request matches the options.'],
+  [['--sender', 'nobody'], '0 requests shown, 1 read. 2 document reads. No accepted request matches the options.'],
+  [['--to', '2026-01-01'], '0 requests shown, 0 read. 1 document read. No accepted request matches the options.'],
+  [
+    ['--from', '2026-01-02', '--to', '2026-01-02'],
+    '0 requests shown, 0 read. 1 document read. No day is selected, because --to, the first day that is left out, is not later than --from.',
+  ],
+])('report %j says in its last line that nothing matches', async (options, line) => {
+  await submit('a');
+  const { code, out, err } = await run('report', '--json', ...options);
+  expect([code, out, err.trimEnd().split('\n').at(-1)]).toEqual([0, '', line]);
 });
 
 test('report is a table, or CSV that no spreadsheet takes for formulas', async () => {
@@ -104,10 +122,10 @@ test('report is a table, or CSV that no spreadsheet takes for formulas', async (
   expect(row).toMatch(/^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ","'=cmd","line\nbreak, ""quoted""",/);
 });
 
-test('a terminal without a size gets whole lines', async () => {
-  await submit('a', { name: 'the last column' });
+test('a terminal without a size gets whole lines, with columns of wide characters in line', async () => {
+  await submit('価'.repeat(20), { name: 'the last column' });
   const { out } = await runCommandAtTerminal('', 'report');
-  expect(out).toContain('the last column');
+  expect(out).toMatch(/:\d\d {2}価{11}… {3}completed .*the last column\n/);
 });
 
 test('each text of a CSV file is quoted, and one that begins like a formula gets an apostrophe', () => {
@@ -115,6 +133,19 @@ test('each text of a CSV file is quoted, and one that begins like a formula gets
   const cells = formatCsv([texts]).slice(0, -2);
   expect(cells).toBe(`"'=1","'+1","'-1","'@a","'\ta","'\ra","a\nb","a,b","""","'a",""`);
   expect(formatCsv([[0.1, 1e-7, 0, null]])).toBe('0.1,1e-7,0,\r\n');
+});
+
+test.each([
+  ['behind a semicolon', ';=1+1;', ";'=1+1;"],
+  ['behind a tab', 'a\t+1', "a\t'+1"],
+  ['behind a line feed', '\n-1\r\n@a', "\n'-1\r\n'@a"],
+  ['behind a line separator', 'a\u2028=1', "a\u2028'=1"],
+  ['behind a semicolon and a quotation mark', 'a;"=1&"', 'a;""\'=1&""'],
+  ['behind spaces and invisible characters', ' \u00a0\u200b\ufeff\u3164=1', " \u00a0\u200b\ufeff\u3164'=1"],
+  ['of full width', ';＝1', ";'＝1"],
+  ['in the middle of a text', 'a=1 - b@c;d', 'a=1 - b@c;d'],
+])('a formula character %s', (_, text, cell) => {
+  expect(formatCsv([[text]])).toBe(`"${cell}"\r\n`);
 });
 
 test('show --prices writes both prices of each product in one file, also where an entry is missing', async () => {
@@ -137,14 +168,26 @@ test('show --prices writes both prices of each product in one file, also where a
   expect(await run('show', 'a', '--prices', file)).toMatchObject({ code: 1 });
 });
 
-test('show --prices joins the prices of a product in the order of UTF-8, in which U+FF5A is before U+1D11E', async () => {
-  const prices = { price_list_price: 1, expected_forward_cost_price: 2 };
-  const body = createPriceListBody(1, { boq_list_id: 'a' });
-  const { json } = await service.call('addPriceLists', { json: { ...body, products: { ｚ: prices, '𝄞': prices } } });
-  const { price_list } = json as AddPriceListsBody;
-  await service.db.doc(`price_lists/${price_list?.id}/products/ｚ`).delete();
-  const [, ...rows] = (await run('show', 'a', '--prices', '-')).out.trim().split(/\r?\n/);
-  expect(rows).toEqual(['"ｚ",,2', '"𝄞",1,2']);
+test('show --prices joins ids in the order of Firestore, which is not that of JavaScript', async () => {
+  const product = { price_list_price: 1, expected_forward_cost_price: 2 };
+  const { info } = createPriceListBody(0, { boq_list_id: 'a' });
+  const { json } = await service.call('addPriceLists', { json: { info, products: { '～': product, '😀': product } } });
+  await service.db.doc(`price_lists/${(json as AddPriceListsBody).price_list?.id}/products/～`).delete();
+  const { out } = await run('show', 'a', '--prices', '-');
+  expect(out.split('\r\n').slice(1)).toEqual(['"～",,2', '"😀",1,2', '']);
+});
+
+test('show --prices leaves no file if it cannot read all entries', async () => {
+  await submit('a');
+  service.firestore.faults.inject({
+    rpc: 'RunQuery',
+    match: ({ request }) => request.query.parent.includes('/price_lists/'),
+    when: { messages: 1 },
+    action: { kind: 'error', code: 'PERMISSION_DENIED' },
+  });
+  const file = join(mkdtempSync(join(folder, 'failed-')), 'prices.csv');
+  expect(await run('show', 'a', '--prices', file)).toMatchObject({ code: 1, out: '' });
+  expect(readdirSync(dirname(file))).toEqual([]);
 });
 
 test('show --prices of a key without lists says so', async () => {
