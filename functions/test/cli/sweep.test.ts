@@ -1,3 +1,5 @@
+import { PassThrough, Writable } from 'node:stream';
+import { runPriceLists } from '../../cli/main';
 import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import { readAllRecords } from '../support/price-lists';
 import { CRASHED, usePriceListService } from '../support/price-list-service';
@@ -47,6 +49,19 @@ test('the sweep names a key record that it cannot read, and resumes the others',
   const warning = `price_list_idempotency/${keyDocumentId('newer')} cannot be read, so it is left out. `;
   expect(await runCommand('sweep')).toMatchObject({ code: 0, err: expect.stringContaining(warning) as string });
   await expectReplayed('first');
+});
+
+test.each([
+  ['stdout', { failed_tries: 4 }],
+  ['stderr', { owner: 1 }],
+])('the sweep leaves a key due if it cannot write the line about it to %s', async (broken, update) => {
+  await failAttempt('a', { failure_cause: 'unavailable' });
+  await getKey('a').update(update);
+  const { sweep_due_at: before } = (await getKey('a').get()).data() ?? {};
+  const full = new Writable({ write: (_, __, end) => end(new Error('no space')) }).on('error', () => undefined);
+  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough(), [broken]: full };
+  expect(await runPriceLists(['sweep'], streams, () => new AbortController().signal)).toBe(1);
+  expect([before, (await getKey('a').get()).get('sweep_due_at')]).toEqual([expect.any(Number), before]);
 });
 
 test('the sweep says so if no attempt is due', async () => {
