@@ -169,16 +169,12 @@ describe('a release', () => {
   });
 });
 
-test.each<[KeyOutcome, string, string]>([
-  [{ kind: 'released' }, 'key_released', 'the key was released since it was read'],
-  [{ kind: 'payload_mismatch' }, 'key_released', 'the key was released since it was read'],
-  [{ kind: 'in_review', retryAfterMs: null }, 'key_in_review_again', 'the key requires review again since it was read'],
-  [{ kind: 'in_progress', retryAfterMs: 1 }, 'key_in_progress', 'another attempt on the key is in progress'],
-  [
-    { kind: 'completed', record: createKeyRecord(), response: '{}', isOwn: false },
-    'key_resolved',
-    'the key was resolved since it was read',
-  ],
-])('%j gives an operator the error %s', (outcome, code, message) => {
-  expect(toResolutionError(outcome)).toMatchObject({ code, message });
+test.each<[KeyOutcome, string]>([
+  [{ kind: 'released' }, 'key_released'],
+  [{ kind: 'payload_mismatch' }, 'key_released'],
+  [{ kind: 'in_review', retryAfterMs: null }, 'key_in_review_again'],
+  [{ kind: 'in_progress', retryAfterMs: 1 }, 'key_in_progress'],
+  [{ kind: 'completed', record: createKeyRecord(), response: '{}', isOwn: false }, 'key_resolved'],
+])('%j gives an operator the error %s', (outcome, code) => {
+  expect(toResolutionError(outcome)).toMatchObject({ code });
 });
