@@ -21,19 +21,15 @@ afterEach(() => jest.restoreAllMocks());
 /** Serves queries, which have no documents. @returns the port, the last call, and a function that ends the server */
 async function startServer() {
   const method = { path: '/google.firestore.v1.Firestore/RunQuery', requestStream: false, responseStream: true };
-  const codec = {
-    requestSerialize: keep,
-    requestDeserialize: keep,
-    responseSerialize: keep,
-    responseDeserialize: keep,
-  };
+  const bytes = { requestDeserialize: keep, responseSerialize: keep };
+  const unused = { requestSerialize: keep, responseDeserialize: keep };
   const calls: ServerWritableStream<Buffer, Buffer>[] = [];
   const server = new Server();
   const serve = (call: ServerWritableStream<Buffer, Buffer>) => {
     calls.push(call);
     call.end();
   };
-  server.addService({ RunQuery: { ...method, ...codec } }, { RunQuery: serve });
+  server.addService({ RunQuery: { ...method, ...bytes, ...unused } }, { RunQuery: serve });
   const port = await new Promise<number>((resolve, reject) => {
     const credentials = ServerCredentials.createInsecure();
     server.bindAsync('127.0.0.1:0', credentials, (error, bound) => (error === null ? resolve(bound) : reject(error)));

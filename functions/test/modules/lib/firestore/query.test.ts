@@ -115,14 +115,6 @@ describe('continues after the last document', () => {
     expect(await idsOf(open(), selection)).toEqual(ids);
   });
 
-  test('after each of many errors, with documents between them', async () => {
-    const often = { rpc: 'RunQuery', times: 8, when: { messages: 100 } } as const;
-    database.firestore.faults.inject({ ...often, action: { kind: 'error', code: 'UNAVAILABLE' } });
-    const db = open();
-    expect(await idsOf(db, selection)).toEqual(ids);
-    expect(db.counters.firestoreCalls).toBe(9);
-  });
-
   test('returns the versions of the first call, despite writes in between', async () => {
     const [early, late] = [database.client.doc('orders/order-0005'), database.client.doc('orders/order-0900')];
     const [before, after] = await database.client.getAll(early, late);
