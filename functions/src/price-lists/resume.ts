@@ -46,7 +46,7 @@ export async function resume(
   const { outcome, cause } = await takeOver(record, operator, key, onProgress);
   if (outcome.kind === 'completed') return outcome.response;
   if (outcome.kind !== 'failed' || cause === undefined) throw toResolutionError(outcome);
-  if (!(cause instanceof StoppedError)) throw cause;
+  if (!(cause instanceof StoppedError)) throw cause as Error;
   throw new StoppedError(`${cause.message}. The sweep resumes the attempt, or you can resume it again.`);
 }
 

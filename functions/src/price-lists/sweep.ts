@@ -57,9 +57,10 @@ export async function sweep(
     const { path } = key.reference;
     triedAt.set(path, clock.elapsedMs());
     const work = sweepKey(key, { reference: key.reference, db, context }, reporter);
+    // Work that rejects stays, so that the next wait rejects with its error.
     running.set(
       path,
-      work.finally(() => running.delete(path)),
+      work.then(() => void running.delete(path)),
     );
   };
   try {

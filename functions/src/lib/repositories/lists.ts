@@ -20,10 +20,13 @@ export interface ListDocuments {
   price_list: PriceListDocument;
 }
 
-export const listDocument = ({ firestore }: Database, kind: ListKind, lists: KeyLists): DocumentReference =>
+/** The ids of both lists of an attempt. */
+export type ListIds = Pick<KeyLists, `${ListKind}_id`>;
+
+export const listDocument = ({ firestore }: Database, kind: ListKind, lists: ListIds): DocumentReference =>
   firestore.collection(LIST_COLLECTIONS[kind]).doc(lists[`${kind}_id`]);
 
-export const entriesCollection = (db: Database, kind: ListKind, lists: KeyLists): CollectionReference =>
+export const entriesCollection = (db: Database, kind: ListKind, lists: ListIds): CollectionReference =>
   listDocument(db, kind, lists).collection(subcollections.products);
 
 export function setListDocuments(db: Database, writes: Writes, lists: KeyLists, documents: ListDocuments): void {

@@ -76,7 +76,7 @@ const NULL_WITHOUT_MARKET = 'Null if no market has the `market_id`: then only th
 /** One object with nullable members. Generated clients of a union would lack the members that can be null. */
 export const addPriceListsResponseSchema = z
   .object({
-    success: z.literal(true),
+    success: z.boolean().describe('Always true.'),
     message: z.string().describe('States that the payload is valid and stored.'),
     products_count: z.int().positive(),
     document_id: z.string().describe('Identifier of the request record. Give it to support with a question.'),
