@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { runProgramSync } from '../../../test/support/programs';
 import * as main from '../../cli/main';
 import type { KeyLists } from '../../src/lib/schemas/key-record';
-import { TEST_BATCH } from '../resilience/calls';
 import { submitAndFail } from '../support/price-lists';
 import { usePriceListService } from '../support/price-list-service';
 import { createPriceListBody } from '../support/submissions';
@@ -16,7 +15,7 @@ const { service, getKey, failAttempt } = usePriceListService();
 const folder = mkdtempSync(join(tmpdir(), 'outputs-'));
 let command: CommandProgram;
 beforeAll(async () => {
-  command = await buildCommand(TEST_BATCH);
+  command = await buildCommand();
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
