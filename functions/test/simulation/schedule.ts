@@ -72,7 +72,7 @@ export async function runSchedule(
   } catch (cause) {
     throw new InvariantViolation(seed, schedule.trace ?? schedule.world.trace, cause);
   } finally {
-    schedule.stop();
+    schedule.history.stop();
   }
   return schedule.world.trace;
 }
@@ -82,13 +82,13 @@ class Schedule {
   readonly #random: Random;
   readonly #db: Firestore;
   readonly #submissions: PriceListSubmission[];
-  readonly #history: KeyMonitor;
+  readonly history: KeyMonitor;
   readonly #model: ResponseModel;
   readonly #keys: readonly string[];
   /** Ids of the records that the schedule begins with. None of them is readable. */
   readonly #strays: readonly string[];
-  /** The sweep's reports, by the key and the start of the period in which it needed an operator. */
-  readonly #reports = new Map<string, { process: Process; troubles: number }[]>();
+  /** What sweeps reported: a key, and the start of the period in which it needed an operator. */
+  readonly #reports = new Set<string>();
   #failure: unknown;
   /** The trace until the first failure. */
   trace: string[] | undefined;
@@ -103,13 +103,9 @@ class Schedule {
     if (this.#strays.length === STRAYS.length) this.#submissions.push(...this.#createPayloads(UNREADABLE_KEY));
     const getNow = () => this.world.now;
     const getActor = () => this.world.acting?.name;
-    this.#history = new KeyMonitor(embedded, this.#fail, getActor);
-    this.#model = new ResponseModel(() => this.#checkStored(), this.#history, getNow, UNREADABLE_KEY);
+    this.history = new KeyMonitor(embedded, this.#fail, getActor);
+    this.#model = new ResponseModel(() => this.#checkStored(), this.history, getNow, UNREADABLE_KEY);
     this.world = new Simulator(this.#random, db, this.#fail, this.#checkLease, broken);
-  }
-
-  stop(): void {
-    this.#history.stop();
   }
 
   async run(): Promise<void> {
@@ -120,8 +116,15 @@ class Schedule {
       Array.from({ length: count }, (_, i) => create(i + 1).catch(this.#fail));
     const actors = [
       ...start(int(2, 6), (number) => this.#runClient(`client-${number}`)),
-      ...start(pick([0, 1, 2]), (number) => this.#runOperator(`operator-${number}`)),
-      ...start(pick([0, 1, 2]), (number) => this.#runSweeps(`sweep-${number}`)),
+      // An operator resumes or releases keys even when no operator is needed.
+      ...start(pick([0, 1, 2]), (number) =>
+        this.#repeat(`operator-${number}`, 4, [SECOND, MINUTE, 30 * MINUTE], (name) =>
+          this.#resolve(pick(this.#keys), pick(['resume', 'release']), name),
+        ),
+      ),
+      ...start(pick([0, 1, 2]), (number) =>
+        this.#repeat(`sweep-${number}`, 6, [SECOND, 30 * SECOND, 30 * SECOND, 5 * MINUTE], (name) => this.#sweep(name)),
+      ),
     ];
     await this.world.runUntilIdle(this.#createFaultRates());
     if (this.trace !== undefined) throw this.#failure as Error;
@@ -209,7 +212,7 @@ class Schedule {
   async #sendRequest(submission: PriceListSubmission): Promise<string> {
     const process = this.world.process(`request-${(this.#processes += 1)}`);
     const { boq_list_id } = submission.info;
-    const mark = this.#history.mark(boq_list_id);
+    const mark = this.history.mark(boq_list_id);
     this.world.note(process, `submits ${submission.info.name} for ${boq_list_id}`);
     let result: ClientResult;
     try {
@@ -235,18 +238,17 @@ class Schedule {
 
   /** Returns the records of attempts in progress that a process owns. */
   #getOwn(process: Process): KeyRecord[] {
-    const records = this.#keys.flatMap((key) => this.#history.now(key) ?? []);
+    const records = this.#keys.flatMap((key) => this.history.now(key) ?? []);
     return records.filter((record) => record.status === 'processing' && isOwner(process, record));
   }
 
-  /** Resumes or releases keys at random times, even when no operator is needed. */
-  async #runOperator(name: string): Promise<void> {
-    const { pick, int } = this.#random;
+  /** Acts at random times. @param act receives the name of a process of its own */
+  async #repeat(name: string, maxTimes: number, pausesMs: number[], act: (name: string) => Promise<unknown>) {
     const self = this.world.process(name);
-    const times = int(1, 4);
+    const times = this.#random.int(1, maxTimes);
     for (let i = 1; i <= times; i += 1) {
-      await self.context.clock.sleep(pick([SECOND, MINUTE, 30 * MINUTE]), NEVER);
-      await this.#resolve(pick(this.#keys), pick(['resume', 'release'] as const), `${name}-${i}`);
+      await self.context.clock.sleep(this.#random.pick(pausesMs), NEVER);
+      await act(`${name}-${i}`);
     }
   }
 
@@ -267,16 +269,6 @@ class Schedule {
       this.world.note(process, `could not ${how} ${key}: ${String(error)}`);
       if (error instanceof ProcessCrashed || error instanceof ResolutionError) return;
       assert(!isUndisturbed(process), `the retries of an operator overcome what they can: ${String(error)}`);
-    }
-  }
-
-  async #runSweeps(name: string): Promise<void> {
-    const { pick, int } = this.#random;
-    const self = this.world.process(name);
-    const times = int(1, 6);
-    for (let i = 1; i <= times; i += 1) {
-      await self.context.clock.sleep(pick([SECOND, 30 * SECOND, 30 * SECOND, 5 * MINUTE]), NEVER);
-      await this.#sweep(`${name}-${i}`);
     }
   }
 
@@ -317,24 +309,11 @@ class Schedule {
     return docs.map(({ id }) => id).filter((id) => this.#strays.includes(id));
   }
 
-  /**
-   * Fails if the key needs no operator, or if an earlier sweep reported it for the same failure, met no
-   * fault after that, and ended before this sweep began.
-   */
+  /** Fails if the key needs no operator. */
   #checkReport(key: string, process: Process): void {
-    const start = this.#history.getReviewStart(key);
-    if (start === undefined) {
-      this.#fail(new Error(`${process.name} reports ${key}, which needs no operator`));
-      return;
-    }
-    const review = `${key} since ${start}`;
-    for (const last of this.#reports.get(review) ?? []) {
-      const overlaps = process.startedAt < last.process.endedAt;
-      if (!overlaps && countTroubles(last.process) === last.troubles)
-        this.#fail(new Error(`${process.name} reports ${key} again, after ${last.process.name}`));
-    }
-    const reports = this.#reports.get(review) ?? [];
-    this.#reports.set(review, [...reports, { process, troubles: countTroubles(process) }]);
+    const start = this.history.getReviewStart(key);
+    if (start === undefined) this.#fail(new Error(`${process.name} reports ${key}, which needs no operator`));
+    this.#reports.add(`${key} since ${start}`);
   }
 
   /**
@@ -366,7 +345,7 @@ class Schedule {
     const startedAt = this.world.now;
     const resumeAt = new Map(this.#keys.map((key) => [key, this.#getResumeAt(key) ?? startedAt]));
     let hangs = 0;
-    for (let i = 1; i === 1 || this.#keys.some((key) => this.#history.getDueAt(key) !== undefined); i += 1) {
+    for (let i = 1; i === 1 || this.#keys.some((key) => this.history.getDueAt(key) !== undefined); i += 1) {
       await scheduler.context.clock.sleep(MINUTE - (this.world.now % MINUTE), NEVER);
       const { lostMs } = await this.#sweep(`last-sweep-${i}`);
       if (lostMs > 0) hangs += 1;
@@ -382,8 +361,8 @@ class Schedule {
 
   /** Returns when the sweep resumes the attempt of a key, or undefined for never. */
   #getResumeAt(key: string): number | undefined {
-    const needsOperator = this.#history.getReviewStart(key) !== undefined;
-    return needsOperator ? undefined : this.#history.getDueAt(key);
+    const needsOperator = this.history.getReviewStart(key) !== undefined;
+    return needsOperator ? undefined : this.history.getDueAt(key);
   }
 
   async #endKey(key: string): Promise<void> {
@@ -392,7 +371,7 @@ class Schedule {
     const results: string[] = [];
     for (const submission of [...submissions, ...submissions]) results.push(await this.#sendRequest(submission));
     const holder = submissions.findIndex(
-      (submission) => computeFingerprint(submission) === this.#history.now(key)?.fingerprint,
+      (submission) => computeFingerprint(submission) === this.history.now(key)?.fingerprint,
     );
     results.forEach((result, i) => {
       const isHolder = i % submissions.length === holder;
@@ -403,10 +382,10 @@ class Schedule {
 
   /** Returns whether a key requires review after the last sweep. */
   #isInReview(key: string): boolean {
-    const status = this.#history.now(key)?.status;
+    const status = this.history.now(key)?.status;
     assert.notEqual(status, 'processing', 'the sweep leaves no attempt whose lease expired');
     if (status !== 'requires_review') return false;
-    const start = this.#history.getReviewStart(key);
+    const start = this.history.getReviewStart(key);
     assert(start !== undefined, 'the sweep makes everything ready that failed for a transient cause');
     assert(this.#reports.has(`${key} since ${start}`), 'a key that needs an operator is reported');
     return true;

@@ -50,8 +50,6 @@ export class Process {
   /** Whether one of the faults was permanent. */
   permanent = false;
   state: 'running' | 'responded' | 'dead' = 'running';
-  /** The virtual time at which its work ended. */
-  endedAt = Infinity;
   /** Tells the process to stop. Undefined unless the process runs and has not been told to stop. */
   stop: (() => void) | undefined;
   stopped = false;
@@ -65,7 +63,6 @@ export class Process {
 
   constructor(
     readonly name: string,
-    readonly startedAt: number,
     connect: (process: Process) => Pick<Process, 'context' | 'db'>,
   ) {
     ({ context: this.context, db: this.db } = connect(this));
@@ -184,7 +181,7 @@ export class Simulator {
     // Real clock: the timeouts inside a call must not advance virtual time.
     const real = createWorkContext(new AbortController().signal);
     let tokens = 0;
-    return new Process(name, createdAt, (process) => {
+    return new Process(name, (process) => {
       const clock: Clock = {
         elapsedMs: () => startMs + (this.now - createdAt) * rate,
         sleep: (ms, signal) => this.#sleep(process, ms / rate, signal),
@@ -222,7 +219,6 @@ export class Simulator {
       return await Promise.race([work(this.broken.context?.(context) ?? context), process.died]);
     } finally {
       process.stop = undefined;
-      process.endedAt = this.now;
       if (process.state === 'running') process.state = 'responded';
       this.#running.delete(process);
       for (const cancel of cancels) cancel();
