@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, relative } from 'node:path';
 import { renderMarkdown } from '../../local/pages/markdown';
 import { cleanUp, temporaryFolder } from '../support/local-server';
@@ -43,7 +43,10 @@ test('no file names a page of docs, or a heading of it, that does not exist', ()
 
 test('the archive for partners is a site whose links all work, without a command that needs this repository', async () => {
   const folder = temporaryFolder();
-  const env = { npm_config_ignore_scripts: 'true', npm_config_dry_run: 'true' };
+  // A folder in which `cd scripts/..` would end.
+  const elsewhere = temporaryFolder();
+  mkdirSync(join(elsewhere, 'scripts'));
+  const env = { npm_config_ignore_scripts: 'true', npm_config_dry_run: 'true', CDPATH: elsewhere };
   await runProgram('bash', ['scripts/collect-for-partner.sh', folder], { env });
   const pages = findFiles(folder).filter((file) => file.endsWith('.html') && !file.includes('dashboard'));
   expect(pages.map((page) => relative(folder, page)).sort()).toEqual([
