@@ -4,6 +4,9 @@ import { availableParallelism } from 'node:os';
 /** Folders that tests import from. `--watch` and `--findRelatedTests` see only their files. */
 const roots = ['functions', 'packages', 'local', 'test', 'scripts', 'docs/examples'];
 
+/** Packages that are ES modules: string-width and what it needs. */
+const ES_MODULES = '/node_modules/(string-width|get-east-asian-width|strip-ansi|ansi-regex)/';
+
 /** Creates the project of a folder of tests, which `npx jest --selectProjects NAME` runs. */
 export const project = (displayName, folder) => ({
   displayName,
@@ -20,7 +23,8 @@ export const project = (displayName, folder) => ({
     // The typed client, an ES module, imports its files by the names that they have once compiled.
     '^(\\./(?:api|http|operations))\\.js$': '$1',
   },
-  transform: { '^.+\\.ts$': 'ts-jest' },
+  transform: { '^.+\\.ts$': 'ts-jest', [ES_MODULES]: '<rootDir>/test/support/to-commonjs.cjs' },
+  transformIgnorePatterns: [],
 });
 
 export default {

@@ -1,10 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { parseEnv } from 'node:util';
+import { readFileSync } from 'node:fs';
 import { readArguments, refuseArguments } from './arguments.mjs';
 import { runChecks, type Finding } from './deploy/checks';
 import type { DeclaredIndexes, Deployment } from './deploy/deployment';
 import { createGoogleClient, readAccessToken } from './deploy/google-api';
 import { readDeployManifest } from './deploy/manifest';
+import { readParameters } from './deploy/parameters';
 
 const USAGE = `Usage: npm run deploy:check -- --project <project> [--keep-rules]
 
@@ -45,14 +45,12 @@ interface FirebaseConfig {
 const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
 
 async function readDeployment(projectId: string): Promise<Omit<Deployment, 'keepRules'>> {
-  const file = `functions/.env.${projectId}`;
-  const parameters = existsSync(file) ? (parseEnv(readFileSync(file, 'utf8')) as Record<string, string>) : undefined;
   const manifest = await readDeployManifest('functions/dist');
   const firebase = readJson('firebase.json') as FirebaseConfig;
   const { database: firestoreDatabase, rules: rulesFile } = firebase.firestore;
   const rules = readFileSync(rulesFile, 'utf8');
   const indexes = readJson(firebase.firestore.indexes) as DeclaredIndexes;
-  return { projectId, manifest, indexes, firestoreDatabase, rules, parameters };
+  return { projectId, manifest, indexes, firestoreDatabase, rules, ...readParameters(projectId) };
 }
 
 /** Groups findings: what is missing, warnings, what could not be checked (by its reason), and what is there. */

@@ -10,7 +10,6 @@ const FIRESTORE = 'functions/src/lib/firestore';
 const FILES = {
   request: { namespaces: ['Request'], unused: '--no-decode' },
   response: { namespaces: ['Response', 'Position'], unused: '--no-encode' },
-  entry: { namespaces: ['Entry'], unused: '--no-encode' },
 };
 const UNUSED = ['--no-create', '--no-verify', '--no-convert', '--no-delimited', '--no-typeurl', '--no-service'];
 

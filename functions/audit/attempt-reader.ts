@@ -1,19 +1,21 @@
 import type { Database } from '../src/lib/firestore/database';
 import { retry } from '../src/lib/firestore/retry';
-import type { EntryColumns, ListKind } from '../src/lib/repositories/price-lists';
+import { LIST_KINDS, listDocument, type ListKind } from '../src/lib/repositories/lists';
+import { requestDocument } from '../src/lib/repositories/requests';
+import type { PriceListSubmission } from '../src/lib/schemas/add-price-lists';
+import type { KeyLists, KeyRecord } from '../src/lib/schemas/key-record';
 import type { WorkContext } from '../src/lib/work-context';
-import type { Attempt, ClaimedLists } from '../src/lib/schemas/key-record';
-import { toEntries } from '../src/price-lists/entries';
-import { compareEntries } from './entry-differences';
-import type { AttemptDocuments, StoredList } from './invariants';
-import { readStoredPayload } from '../src/price-lists/payload';
-import type { ProductColumns } from '../src/price-lists/submission-parser';
-import { countEntries, readAttemptDocuments, readEntries, streamEntries, type Fields } from '../records/stored-records';
+import { readStoredPayload, UnusablePayloadError } from '../src/price-lists/payload';
+import { countEntries, readAllEntries, readEntries } from '../records/entries';
+import { billPage } from '../records/pages';
+import type { AttemptDocuments, StoredList } from './attempt';
+import { compareEntries, type StoredEntry } from './entry-differences';
+import { PRICE_OF } from './expected';
 
 /** Number of counted entries that Firestore bills as one document read. */
 const COUNTED_PER_READ = 1_000;
 
-/** Reads the records of attempts, and estimates how many document reads Firestore bills. */
+/** Reads the records of an attempt, and counts how many document reads Firestore bills, without those of retries. */
 export class AttemptReader {
   documentReads = 0;
 
@@ -29,54 +31,68 @@ export class AttemptReader {
     return retry(fn, this.context, 'outage');
   }
 
-  async readAttempt(attempt: Attempt): Promise<AttemptDocuments> {
-    const { lists } = attempt;
-    const documents = await this.read(() => readAttemptDocuments(this.db, attempt), lists === null ? 1 : 3);
-    const payload = await this.read(() => readStoredPayload(this.db, attempt), attempt.payload_chunks);
-    const { request } = documents;
+  async readAttempt(attempt: KeyRecord): Promise<AttemptDocuments> {
+    const { lists, document_id } = attempt;
+    const references = lists === null ? [] : LIST_KINDS.map((kind) => listDocument(this.db, kind, lists));
+    const all = [requestDocument(this.db, document_id), ...references];
+    const stored = await this.read(() => this.db.getAll(...all), all.length);
+    const [request, expected_forward_cost, price_list] = stored.map((document) => document.data());
+    const chunks: unknown = request?.['payload_chunks'];
+    const payload = await this.#readPayload(attempt, typeof chunks === 'number' ? chunks : 1);
     if (lists === null) return { request, payload, lists: null };
-
-    const products = payload.kind === 'valid' ? payload.submission.products : null;
-    const wanted = products === null ? null : this.#selectEntries(products);
-    const { expected_forward_cost, price_list } = documents.lists;
-    const stored = {
-      expected_forward_cost: await this.#readList('expected_forward_cost', lists, expected_forward_cost, wanted),
-      price_list: await this.#readList('price_list', lists, price_list, wanted),
+    const sample = payload instanceof UnusablePayloadError ? null : this.#selectProducts(payload);
+    const readList = async (kind: ListKind, document: StoredList['document']): Promise<StoredList> => {
+      const entryCount = await this.read(() => countEntries(this.db, kind, lists), 0);
+      this.documentReads += Math.max(1, Math.ceil(entryCount / COUNTED_PER_READ));
+      const entries = sample && (await this.#compare(kind, lists, sample));
+      return { document, entryCount, entries };
     };
-    return { request, payload, lists: stored };
+    return {
+      request,
+      payload,
+      lists: {
+        expected_forward_cost: await readList('expected_forward_cost', expected_forward_cost),
+        price_list: await readList('price_list', price_list),
+      },
+    };
   }
 
-  async #readList(
-    kind: ListKind,
-    lists: ClaimedLists,
-    document: Fields | undefined,
-    wanted: Record<ListKind, EntryColumns> | null,
-  ): Promise<StoredList> {
-    const entryCount = await this.read(() => countEntries(this.db, kind, lists), 0);
-    this.documentReads += Math.max(1, Math.ceil(entryCount / COUNTED_PER_READ));
-    if (wanted === null || this.sampleSize === 0) return { document, entryCount, entries: null };
-    const columns = wanted[kind];
-    const isComplete = this.sampleSize === Infinity;
-    const readStored = () =>
-      isComplete ? streamEntries(this.db, kind, lists) : readEntries(this.db, kind, lists, columns.ids);
-    const entries = await this.read(
-      () => compareEntries(columns, readStored()),
-      isComplete ? entryCount : columns.ids.length,
-    );
-    return { document, entryCount, entries };
-  }
-
-  /** Selects the entries to compare: all of them, or a random sample. */
-  #selectEntries(products: ProductColumns): Record<ListKind, EntryColumns> {
-    const { ids } = products;
-    const { expected_forward_cost, price_list } = toEntries(products);
-    if (this.sampleSize >= ids.length) return { expected_forward_cost, price_list };
-    const chosen = new Set<number>();
-    while (chosen.size < this.sampleSize) chosen.add(Math.floor(this.context.random() * ids.length));
-    const select = (columns: EntryColumns): EntryColumns => ({
-      ids: columns.ids.filter((_, i) => chosen.has(i)),
-      prices: columns.prices.filter((_, i) => chosen.has(i)),
+  #readPayload(attempt: KeyRecord, chunks: number): Promise<AttemptDocuments['payload']> {
+    return this.read(() => readStoredPayload(this.db, attempt), chunks).catch((error: unknown) => {
+      if (error instanceof UnusablePayloadError) return error;
+      throw error;
     });
-    return { expected_forward_cost: select(expected_forward_cost), price_list: select(price_list) };
+  }
+
+  #compare(kind: ListKind, lists: KeyLists, sample: PriceListSubmission['products']) {
+    const field = PRICE_OF[kind];
+    const wanted = new Map(Array.from(sample, ([id, prices]) => [id, prices[field]]));
+    return compareEntries(wanted, field, this.#readEntries(kind, lists, wanted));
+  }
+
+  /** Yields the entries to compare: all of the list, or those of the sample. */
+  async *#readEntries(
+    kind: ListKind,
+    lists: KeyLists,
+    wanted: ReadonlyMap<string, number>,
+  ): AsyncGenerator<StoredEntry> {
+    const isComplete = this.sampleSize === Infinity;
+    const pages = isComplete
+      ? readAllEntries(this.db, this.context, kind, lists)
+      : readEntries(this.db, this.context, kind, lists, [...wanted.keys()]);
+    if (!isComplete) this.documentReads += wanted.size;
+    for await (const page of pages) {
+      if (isComplete) this.documentReads += billPage(page);
+      for (const entry of page) yield { id: entry.id, fields: entry.data() ?? {} };
+    }
+  }
+
+  /** Selects the products whose entries are compared: all of them, or a random sample; null for none. */
+  #selectProducts({ products }: PriceListSubmission): PriceListSubmission['products'] | null {
+    if (this.sampleSize === 0) return null;
+    if (this.sampleSize >= products.size) return products;
+    const chosen = new Set<number>();
+    while (chosen.size < this.sampleSize) chosen.add(Math.floor(this.context.random() * products.size));
+    return new Map([...products].filter((_, i) => chosen.has(i)));
   }
 }

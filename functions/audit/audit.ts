@@ -1,57 +1,49 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { DocumentSnapshot, Query, QueryDocumentSnapshot } from 'firebase-admin/firestore';
+import { isDocumentId } from '../src/lib/document-id';
 import { collections } from '../src/lib/firestore/collections';
 import type { Database } from '../src/lib/firestore/database';
-import { keyDocumentId, LIST_KINDS } from '../src/lib/repositories/price-lists';
+import { keyDocument, keyRecords, readKey, toKeySnapshot } from '../src/lib/repositories/keys';
+import { LIST_KINDS, LIST_COLLECTIONS, type ListKind } from '../src/lib/repositories/lists';
+import type { KeyRecord } from '../src/lib/schemas/key-record';
 import type { WorkContext } from '../src/lib/work-context';
-import { getMarketFacts, parseKeyRecord, type KeyRecord } from '../src/lib/schemas/key-record';
-import { AttemptReader } from './attempt-reader';
-import { forEachConcurrently } from '../records/concurrency';
-import {
-  checkAttempt,
-  checkKeyRecord,
-  checkOverdue,
-  checkSweepDueAt,
-  checkTimes,
-  getAttemptsOfKey,
-  getListPath,
-  type Violation,
-} from './invariants';
+import { UnusablePayloadError } from '../src/price-lists/payload';
 import {
   ATTEMPT_COLLECTIONS,
-  ID_TYPE_OF,
-  PAGE_SIZE,
-  SUBCOLLECTION_OF,
-  findBoqListIds,
   findNextParent,
-  readKeyDocument,
-  readPage,
-  readPages,
+  findRequests,
+  isReadable,
+  SUBCOLLECTION_OF,
   type AttemptCollection,
-  type Fields,
-  type StoredDocument,
-} from '../records/stored-records';
+  type ReadableKey,
+} from '../records/find';
+import { billPage, readPages } from '../records/pages';
+import { checkAttempt, getListPath } from './attempt';
+import { AttemptReader } from './attempt-reader';
+import { LIST_STATUS } from './expected';
+import { checkKeyRecord, checkSweepDueAt, checkSweepTimes } from './key-record';
+import { createReporter, type Violation } from './violation';
 
 /**
- * The audit checks the records of add price lists and reports each violation of an invariant
- * (invariants.ts). It writes nothing, and can run during creations, resumes and sweeps. Each
- * reported violation existed at one moment:
+ * The audit checks the records of add price lists and reports each violation of a rule (violation.ts). It writes
+ * nothing, and can run during creations, resumes and sweeps. Each reported violation existed at one moment:
  *
- * - The audit reads a key record before the records of its attempts, and again before it reports a
- *   violation. The checked records are written in one commit with the key record, or are complete
- *   before that commit. So if both reads show the same state, the violation existed between them.
- *   Otherwise the audit checks the key again.
- * - To check a reference, the audit reads the request record or list before its key record. The claim
- *   writes both in one commit, and a key record never drops an attempt. So a key record without the
- *   attempt is always a violation.
+ * - The audit reads a key record before the records of its attempt, and again before it reports a violation. The
+ *   checked records are written in one commit with the key record, or are complete before that commit. So if both
+ *   reads show the same state, the violation existed between them. Otherwise the audit checks the key again.
+ * - A request record is read in one call with its key record, which names it unless its attempt was released. No event
+ *   changes the request record or the lists of a released attempt.
  */
 
 export interface AuditReport {
   keys: number;
   attempts: number;
   violations: number;
-  /** Completed keys without lists, and those whose request named another currency. Neither is a violation. */
+  /** Completed keys without lists, and those whose request named a different currency. Neither is a violation. */
   without_lists: number;
   other_currency: number;
+  /** Attempts with lists whose entries were only counted, because their payload cannot be read. */
+  not_compared: number;
   /** About the number of document reads that Firestore bills, without those of retries. */
   document_reads: number;
 }
@@ -76,23 +68,23 @@ export async function audit(
 ): Promise<AuditReport> {
   const auditor = new Auditor(db, context, sampleSize, reporter);
   await auditor.checkKeys();
-  for (const collection of ATTEMPT_COLLECTIONS) await auditor.checkReferences(collection);
+  await auditor.checkRequests();
+  for (const kind of LIST_KINDS) await auditor.checkLists(kind);
   await Promise.all(ATTEMPT_COLLECTIONS.map((collection) => auditor.checkParents(collection)));
   return auditor.getReport();
 }
 
-/** A key record, its stored due time, and when both were read, by Firestore's clock. */
-interface StoredKey {
-  record: KeyRecord;
-  sweepDueAt: unknown;
-  readAt: number;
+/** The result of a check of an attempt, and whether its entries could be compared with its payload. */
+interface CheckedAttempt {
+  violations: Violation[];
+  isCompared: boolean;
 }
 
 class Auditor {
   readonly #reader: AttemptReader;
-  /** Paths of the request records and lists that belong to checked attempts, or whose reference was checked. */
+  /** Paths of the request records and lists that the audit has read or reported. */
   readonly #known = new Set<string>();
-  readonly #counts = { keys: 0, attempts: 0, violations: 0, without_lists: 0, other_currency: 0 };
+  readonly #counts = { keys: 0, attempts: 0, violations: 0, without_lists: 0, other_currency: 0, not_compared: 0 };
 
   constructor(
     private readonly db: Database,
@@ -108,121 +100,139 @@ class Auditor {
   }
 
   async checkKeys(): Promise<void> {
-    await this.#forEachDocument(collections.priceListIdempotency, 'all', async (document) => {
-      const [id, stored] = document;
-      const key = parseKey(document);
-      if (key === undefined) this.#reportUnreadable(id, stored);
-      else await this.#checkKey(id, key).catch((error: unknown) => this.#reportUncheckable(id, key.record, error));
+    await this.#forEachDocument(keyRecords(this.db), async (document) => {
+      const key = toKeySnapshot(document);
+      if (isReadable(key)) await this.#checkKey(key);
+      else this.#reportUnreadable(document);
       this.#counts.keys += 1;
       this.reporter.onProgress(this.#counts.keys);
     });
   }
 
-  /** Checks that every document of a collection belongs to an attempt of a key. */
-  async checkReferences(collection: AttemptCollection): Promise<void> {
-    await this.#forEachDocument(collection, ['status'], async ([id, { status }]) => {
-      const ready = status === 'ready' ? 'is ready, but ' : '';
-      const message = `${ready}belongs to no attempt of a key`;
-      await this.#checkReference(collection, id, { path: `${collection}/${id}`, message });
+  /** Checks that every request record belongs to the present attempt of a key, or to an earlier one that was released. */
+  async checkRequests(): Promise<void> {
+    await this.#forEachDocument(this.db.firestore.collection(collections.priceListRequests), async (request) => {
+      const { path } = request.ref;
+      if (this.#known.has(path)) return;
+      const attempt = await this.#readAttempt(request);
+      if (attempt === 'none') {
+        const message = 'belongs to no present or released attempt of a key';
+        this.#report(createReporter(null, path)('reference', message));
+      } else if (attempt === 'released') await this.#checkReleased(request);
     });
   }
 
-  /** Checks that no entries or chunks are left of a deleted document. The earlier checks found all documents that exist. */
+  /** Checks the lists of an attempt that was released before its key was claimed again. No list of it is ready. */
+  async #checkReleased(request: QueryDocumentSnapshot): Promise<void> {
+    this.#counts.attempts += 1;
+    this.#known.add(request.ref.path);
+    for (const kind of LIST_KINDS) {
+      const id: unknown = request.get(`${kind}_id`);
+      if (id === null) continue;
+      const key: unknown = request.get('info.boq_list_id');
+      const report = (path: string, ...found: Parameters<ReturnType<typeof createReporter>>) =>
+        this.#report(createReporter(String(key), path)(...found));
+      if (typeof id !== 'string' || !isDocumentId(id)) {
+        report(request.ref.path, 'request', `differs from its attempt: ${kind}_id`);
+        continue;
+      }
+      const list = this.db.firestore.collection(LIST_COLLECTIONS[kind]).doc(id);
+      this.#known.add(list.path);
+      const [document] = await this.#reader.read(() => this.db.getAll(list), 1);
+      if (!document.exists) report(list.path, 'list_document', 'does not exist');
+      else if (document.get('status') !== LIST_STATUS.released)
+        report(list.path, 'list_status', 'is not failed, but its attempt is released');
+    }
+  }
+
+  /** Checks that every list belongs to an attempt. */
+  async checkLists(kind: ListKind): Promise<void> {
+    const lists = this.db.firestore.collection(LIST_COLLECTIONS[kind]).select('status');
+    await this.#forEachDocument(lists, async (list) => {
+      const { path } = list.ref;
+      if (this.#known.has(path)) return;
+      this.#known.add(path);
+      // The list can belong to an attempt that was claimed after the audit read the requests.
+      for (const request of await this.#reader.read(() => findRequests(this.db, list.id, `${kind}_id`), 1)) {
+        const attempt = await this.#readAttempt(request);
+        if (attempt === 'unknown') return;
+        if (attempt === 'released' || (attempt !== 'none' && attempt.lists?.[`${kind}_id`] === list.id)) return;
+      }
+      const ready = list.get('status') === 'ready' ? 'is ready, but ' : '';
+      this.#report(createReporter(null, path)('reference', `${ready}belongs to no attempt of a key`));
+    });
+  }
+
+  /** Checks that no entries or chunks are left of a deleted document. */
   async checkParents(collection: AttemptCollection): Promise<void> {
     for (let last = ''; ;) {
       const id = await this.#reader.read(() => findNextParent(this.db, collection, last), 1);
       if (id === undefined) return;
-      const document = `${collection}/${id}`;
-      const message = `has documents, but ${document} does not exist`;
-      await this.#checkReference(collection, id, { path: `${document}/${SUBCOLLECTION_OF[collection]}`, message });
       last = id;
+      const reference = this.db.firestore.collection(collection).doc(id);
+      if (this.#known.has(reference.path)) continue;
+      const [document] = await this.#reader.read(() => this.db.getAll(reference), 1);
+      if (document.exists) continue;
+      const report = createReporter(null, `${reference.path}/${SUBCOLLECTION_OF[collection]}`);
+      this.#report(report('reference', `has documents, but ${reference.path} does not exist`));
     }
   }
 
-  async #checkReference(
-    collection: AttemptCollection,
-    id: string,
-    violation: Pick<Violation, 'path' | 'message'>,
-  ): Promise<void> {
-    const document = `${collection}/${id}`;
-    if (this.#known.has(document)) return;
-    this.#known.add(document);
-    // The document can belong to an attempt that was claimed after the audit read the keys.
-    if (await this.#isReferredNow(collection, id)) return;
-    this.#report({ rule: 'reference', boq_list_id: null, ...violation });
-  }
-
-  async #isReferredNow(collection: AttemptCollection, id: string): Promise<boolean> {
-    const boqListIds = await this.#reader.read(() => findBoqListIds(this.db, id, ID_TYPE_OF[collection]), 1);
-    for (const boqListId of boqListIds) {
-      const stored = await this.#readKeyDocument(keyDocumentId(boqListId));
-      const key = parseKey(stored);
-      // A record that does not parse counts as a reference, because it is reported separately.
-      const isReferred =
-        key === undefined ? stored !== undefined : getReferences(key.record).includes(`${collection}/${id}`);
-      if (isReferred) return true;
-    }
-    return false;
+  /** Returns the key record whose present attempt a request began, or what else the request is. */
+  async #readAttempt(found: DocumentSnapshot): Promise<KeyRecord | 'released' | 'none' | 'unknown'> {
+    const boqListId: unknown = found.get('info.boq_list_id');
+    if (typeof boqListId !== 'string') return 'none';
+    const both = [found.ref, keyDocument(this.db, boqListId)] as const;
+    const [request, document] = await this.#reader.read(() => this.db.getAll(...both), both.length);
+    const { record } = toKeySnapshot(document);
+    // The audit has reported a key record that cannot be read.
+    if (record === 'unreadable') return 'unknown';
+    if (record?.document_id === request.id) return record;
+    return record !== undefined && request.get('released') !== undefined ? 'released' : 'none';
   }
 
   /** Checks a key. Repeats a check that found a violation, until the state is the same before and after it. */
-  async #checkKey(id: string, given: StoredKey): Promise<void> {
-    let key = given;
-    for (;;) {
-      const found = await this.#findViolations(key.record);
-      if (found.length === 0 && this.#checkRecord(id, key).length === 0) break;
-      const present = parseKey(await this.#readKeyDocument(id)) ?? key;
+  async #checkKey(given: ReadableKey): Promise<void> {
+    for (let key = given; ;) {
+      const checked = await this.#check(key.record);
+      const isValid = checked.violations.length === 0 && checkKey(key).length === 0;
+      const read = isValid ? key : await this.#reader.read(() => readKey(this.db, key.reference), 1);
+      const present = isReadable(read) ? read : key;
       if (isSameState(key.record, present.record)) {
         // A renewal or another due time does not change the state, so the record is checked as it is now.
-        for (const violation of [...this.#checkRecord(id, present), ...found]) this.#report(violation);
-        break;
+        this.#count(key.record, { ...checked, violations: [...checkKey(present), ...checked.violations] });
+        return;
       }
       key = present;
       await this.context.clock.sleep(RECHECK_PAUSE_MS, this.context.signal);
     }
-    this.#counts.attempts += 1 + key.record.history.length;
-    if (key.record.status === 'completed') {
-      const { market_found, currency_differs } = getMarketFacts(key.record);
-      if (!market_found) this.#counts.without_lists += 1;
-      if (currency_differs) this.#counts.other_currency += 1;
+  }
+
+  async #check(attempt: KeyRecord): Promise<CheckedAttempt> {
+    const documents = await this.#reader.readAttempt(attempt);
+    const isCompared = !(documents.payload instanceof UnusablePayloadError);
+    return { violations: checkAttempt(attempt, documents), isCompared };
+  }
+
+  #count(attempt: KeyRecord, { violations, isCompared }: CheckedAttempt): void {
+    const { document_id, status, lists } = attempt;
+    for (const violation of violations) this.#report(violation);
+    this.#known.add(`${collections.priceListRequests}/${document_id}`);
+    this.#counts.attempts += 1;
+    if (lists !== null) {
+      for (const kind of LIST_KINDS) this.#known.add(getListPath(kind, lists));
+      if (!isCompared) this.#counts.not_compared += 1;
     }
-    for (const path of getReferences(key.record)) this.#known.add(path);
+    if (status !== 'completed') return;
+    if (lists === null) this.#counts.without_lists += 1;
+    else if (lists.currency_differs) this.#counts.other_currency += 1;
   }
 
-  #checkRecord(id: string, { record, sweepDueAt, readAt }: StoredKey): Violation[] {
-    return [
-      ...checkKeyRecord(record, id),
-      ...checkSweepDueAt(record, sweepDueAt),
-      ...checkTimes(record, readAt),
-      ...checkOverdue(record, sweepDueAt, readAt, id),
-    ];
-  }
-
-  async #findViolations(record: KeyRecord): Promise<Violation[]> {
-    const violations: Violation[] = [];
-    for (const recorded of getAttemptsOfKey(record)) {
-      violations.push(...checkAttempt(recorded, await this.#reader.readAttempt(recorded.attempt)));
-    }
-    return violations;
-  }
-
-  #readKeyDocument(id: string): Promise<StoredDocument | undefined> {
-    return this.#reader.read(() => readKeyDocument(this.db, id), 1);
-  }
-
-  #reportUnreadable(id: string, { boq_list_id, schema_version }: Fields): void {
-    const path = `${collections.priceListIdempotency}/${id}`;
+  #reportUnreadable(document: QueryDocumentSnapshot): void {
+    const { boq_list_id, schema_version } = document.data();
     const version = typeof schema_version === 'number' ? ` of schema version ${schema_version}` : '';
-    const key = typeof boq_list_id === 'string' ? boq_list_id : null;
-    const message = `is not a valid key record${version}`;
-    this.#report({ rule: 'key_readable', boq_list_id: key, path, message });
-  }
-
-  /** Reports a record whose values no call accepts, such as an id with a slash. @throws `error` if it has another cause */
-  #reportUncheckable(id: string, { boq_list_id }: KeyRecord, error: unknown): void {
-    if (!(error instanceof Error) || 'code' in error || this.context.signal.aborted) throw error;
-    const path = `${collections.priceListIdempotency}/${id}`;
-    this.#report({ rule: 'key_readable', boq_list_id, path, message: 'has values with which it cannot be checked' });
+    const report = createReporter(typeof boq_list_id === 'string' ? boq_list_id : null, document.ref.path);
+    this.#report(report('key_readable', `is not a valid key record${version}`));
   }
 
   #report(violation: Violation): void {
@@ -230,35 +240,21 @@ class Auditor {
     this.reporter.onViolation(violation);
   }
 
-  /** Calls `fn` for each document of a collection, page by page, with several calls at once. */
-  async #forEachDocument(
-    collection: string,
-    fields: readonly string[] | 'all',
-    fn: (document: StoredDocument) => Promise<void>,
-  ): Promise<void> {
-    const read = (after: StoredDocument | undefined) =>
-      this.#reader.read(() => readPage(this.db, collection, fields, after), 0);
-    for await (const page of readPages(read, PAGE_SIZE)) {
-      this.#reader.documentReads += Math.max(1, page.length);
-      await forEachConcurrently(page, CONCURRENT_KEYS, fn);
+  /** Calls `fn` for each document of a query, page by page in order of id, with several calls at once. */
+  async #forEachDocument(query: Query, fn: (document: QueryDocumentSnapshot) => Promise<void>): Promise<void> {
+    for await (const page of readPages(this.db, this.context, query.orderBy('__name__'))) {
+      this.#reader.documentReads += billPage(page);
+      for (let i = 0; i < page.length; i += CONCURRENT_KEYS)
+        await Promise.all(page.slice(i, i + CONCURRENT_KEYS).map(fn));
     }
   }
 }
 
-/** @returns undefined if the document does not exist or is not a key record */
-function parseKey(document: StoredDocument | undefined): StoredKey | undefined {
-  if (document === undefined) return undefined;
-  const [, stored, readAt] = document;
-  const record = parseKeyRecord(stored);
-  return record && { record, sweepDueAt: stored['sweep_due_at'], readAt };
-}
-
-/** Returns the paths of the request records and lists of a key. */
-const getReferences = (record: KeyRecord): string[] =>
-  getAttemptsOfKey(record).flatMap(({ attempt: { document_id, lists } }) => [
-    `${collections.priceListRequests}/${document_id}`,
-    ...(lists === null ? [] : LIST_KINDS.map((kind) => getListPath(kind, lists))),
-  ]);
+const checkKey = ({ record, sweepDueAt, readAt }: ReadableKey): Violation[] => [
+  ...checkKeyRecord(record),
+  ...checkSweepDueAt(record, sweepDueAt),
+  ...checkSweepTimes(record, sweepDueAt, readAt),
+];
 
 /** Returns whether two reads of a key record differ at most by renewals. */
 function isSameState(before: KeyRecord, after: KeyRecord): boolean {

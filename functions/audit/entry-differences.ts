@@ -1,6 +1,3 @@
-import type { StoredEntry } from '../records/stored-records';
-import type { EntryColumns } from '../src/lib/repositories/price-lists';
-
 /** The ids of products whose stored entries differ from the payload. */
 export interface EntryDifferences {
   /** Products of the payload without a stored entry. */
@@ -11,22 +8,30 @@ export interface EntryDifferences {
   extra: string[];
 }
 
+/** An entry as it is stored. */
+export interface StoredEntry {
+  id: string;
+  fields: Readonly<Record<string, unknown>>;
+}
+
 /**
  * Compares stored entries with those of the payload, as they arrive.
  *
- * @param wanted all entries of the payload, or those of the sample
+ * @param wanted the prices of the payload by product id: all, or those of the sample
+ * @param field the only field of an entry
  */
 export async function compareEntries(
-  wanted: EntryColumns,
+  wanted: ReadonlyMap<string, number>,
+  field: string,
   stored: AsyncIterable<StoredEntry> | Iterable<StoredEntry>,
 ): Promise<EntryDifferences> {
-  const pending = new Map(wanted.ids.map((id, i) => [id, wanted.prices[i]]));
+  const pending = new Map(wanted);
   const different: string[] = [];
   const extra: string[] = [];
-  for await (const [id, price] of stored) {
+  for await (const { id, fields } of stored) {
     const expected = pending.get(id);
     if (expected === undefined) extra.push(id);
-    else if (expected !== price) different.push(id);
+    else if (expected !== fields[field] || Object.keys(fields).length !== 1) different.push(id);
     pending.delete(id);
   }
   return { missing: [...pending.keys()], different, extra };

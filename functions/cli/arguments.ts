@@ -1,6 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod';
-import { ID_TYPES } from '../records/stored-records';
+import { ID_TYPES } from '../records/find';
 import { FAILURE_CAUSES, KEY_STATUSES } from '../src/lib/schemas/key-record';
 import { auditRecords, type AuditCommandOptions } from './commands/audit';
 import type { CommandContext } from './commands/context';
@@ -86,9 +86,9 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
   program
     .command('list')
     .description('List the keys that need an operator or wait for the sweep, oldest first.')
-    .addOption(new Option('--status <status...>', 'list instead the keys with these statuses').choices(KEY_STATUSES))
+    .addOption(new Option('--status <status...>', 'list the keys with these statuses instead').choices(KEY_STATUSES))
     .addOption(
-      new Option('--without-lists', 'list instead the completed keys without lists (no market matched)').conflicts([
+      new Option('--without-lists', 'list the completed keys without lists instead (no market matched)').conflicts([
         'status',
         'otherCurrency',
       ]),
@@ -96,7 +96,7 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
     .addOption(
       new Option(
         '--other-currency',
-        "list instead the completed keys whose request named another currency than the market's",
+        "list the completed keys whose request named a currency other than the market's instead",
       ).conflicts('status'),
     )
     .option('--limit <number>', 'how many keys to print (--json prints all)', parseLimit, 20)
@@ -105,7 +105,7 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
 
   program
     .command('show')
-    .description('Show one key: its status, its lists, its payload and its history.')
+    .description('Show one key: its status, its lists, its payload, its actions, and what you can do next.')
     .argument('<id>', ID_HELP)
     .addOption(idTypeOption())
     .addOption(
@@ -125,7 +125,9 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
 
   program
     .command('report')
-    .description('Print one row for each accepted request, newest first. Costs two document reads for each request.')
+    .description(
+      'Print one row for each accepted request, newest first. Costs at most two document reads for each request.',
+    )
     .option('--from <date>', 'only requests from this date on, as YYYY-MM-DD in UTC', parseDate)
     .option('--to <date>', 'only requests before this date', parseDate)
     .option('--market <id>', 'only requests for this market_id')

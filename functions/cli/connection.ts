@@ -7,7 +7,7 @@ import { abortable } from '../src/lib/clock';
 import { getErrorMessage } from '../src/lib/errors';
 import type { Database } from '../src/lib/firestore/database';
 import { retry } from '../src/lib/firestore/retry';
-import { keyDocument, readKey } from '../src/lib/repositories/price-lists';
+import { keyDocument, readKey } from '../src/lib/repositories/keys';
 import { CommandError, describeCredentials, describeError } from './errors';
 import { parseAddress, type Target } from './target';
 

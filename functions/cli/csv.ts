@@ -8,15 +8,23 @@ const BYTE_ORDER_MARK = '\ufeff';
 type Cell = string | number | null;
 
 /**
- * Formats rows as CSV (RFC 4180). A text that a spreadsheet would take for a formula gets a leading apostrophe.
+ * A character that begins a formula in a spreadsheet: at the start of a text and, if the spreadsheet's list separator is
+ * not a comma, behind a semicolon, a tab or a line break. Quotation marks, spaces and invisible characters can stand between.
+ */
+const FORMULA = /(?<=(?:^|[;\u061b\p{Cc}\p{Zl}\p{Zp}])["\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]*)[=+\-@＝＋－＠]/gu;
+
+/**
+ * Formats rows as CSV (RFC 4180). An apostrophe precedes what a spreadsheet would take for a formula.
  *
  * @param header true for the first row of a file, which gets the byte order mark
  */
 export function formatCsv(rows: readonly (readonly Cell[])[], header = false): string {
   // All texts are quoted, because the library does not quote a text for a line feed alone.
-  const options = { record_delimiter: 'windows', quoted_string: true, escape_formulas: true } as const;
+  const options = { record_delimiter: 'windows', quoted_string: true, escape_formulas: true, cast } as const;
   return `${header ? BYTE_ORDER_MARK : ''}${stringify([...rows], options)}`;
 }
+
+const cast = { string: (text: string): string => text.replace(FORMULA, "'$&") };
 
 /** Writes CSV to the output. A terminal gets no byte order mark, and control characters of stored texts escaped. */
 export function writeCsv(text: string, { terminal, workContext }: CommandContext): Promise<void> {

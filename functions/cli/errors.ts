@@ -1,5 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { StoppedError } from '../src/lib/errors';
+import { UnusablePayloadError } from '../src/price-lists/payload';
 import { ResolutionError, type ResolutionErrorCode } from '../src/price-lists/resume';
 
 /** An error whose message is printed unchanged. */
@@ -7,23 +8,25 @@ export class CommandError extends Error {}
 
 export function describeError(error: unknown): string {
   if (error instanceof CommandError || error instanceof StoppedError) return error.message;
-  if (error instanceof ResolutionError) return describeResolutionError(error);
+  if (error instanceof ResolutionError) return RESOLUTION_ERRORS[error.code];
+  if (error instanceof UnusablePayloadError) return `${describeUnusable(error)} ${RELEASE_HELPS}`;
   if (!(error instanceof Error)) return `Failed: ${String(error)}`;
   const code = 'code' in error && typeof error.code === 'number' ? status[error.code] : undefined;
   return code === undefined ? `Failed: ${error.message}` : describeFirestoreError(code, error.message);
 }
 
-function describeResolutionError({ code, detail = 'unknown' }: ResolutionError): string {
-  const texts: Record<ResolutionErrorCode, string> = {
-    key_in_progress: 'Another attempt on the key is in progress. Wait until it ends.',
-    key_released: 'The key was released. The client can send the request again.',
-    key_resolved: 'The sweep or another operator has resolved the key. Look at it again.',
-    key_in_review_again: 'The attempt failed again after this command had read the key. Look at the key first.',
-    lists_ready: 'The key is completed, so there is nothing to release.',
-    payload_unusable: `The stored payload cannot be used: ${detail}. Release the key. The client then has to send the request again.`,
-  };
-  return texts[code];
-}
+const RESOLUTION_ERRORS: Record<ResolutionErrorCode, string> = {
+  key_in_progress: 'Another attempt on the key is in progress. Wait until it ends.',
+  key_released: 'The key was released. The client can send the request again.',
+  key_resolved: 'The sweep or another operator has resolved the key. Look at it again.',
+  key_in_review_again: 'The attempt failed again after this command had read the key. Look at the key first.',
+  lists_ready: 'The key is completed, so there is nothing to release.',
+};
+
+export const describeUnusable = ({ message }: UnusablePayloadError): string =>
+  `The stored payload cannot be used: ${message}.`;
+
+const RELEASE_HELPS = 'Release the key. The client then has to send the request again.';
 
 /** @param reason the error of Google's library, or Google's response */
 export function describeCredentials(reason: string): string {
@@ -62,4 +65,4 @@ function describeFirestoreError(code: string, message: string): string {
 }
 
 export const describeUnreadable = (path: string): string =>
-  `${path} cannot be read and is left out. Deploy again the version that wrote it. If someone changed it by hand, report it.`;
+  `${path} cannot be read, so it is left out. Redeploy the version that wrote it. If someone changed it by hand, report it.`;

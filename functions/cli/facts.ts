@@ -1,13 +1,48 @@
-import { countEntries, hasUsableIds, readAttemptDocuments } from '../records/stored-records';
-import type { Database } from '../src/lib/firestore/database';
+import type { DocumentSnapshot } from 'firebase-admin/firestore';
+import { countEntries } from '../records/entries';
+import { getAll, type ReadableKey } from '../records/find';
+import { retry } from '../src/lib/firestore/retry';
+import { LIST_KINDS, listDocument } from '../src/lib/repositories/lists';
 import { toText } from '../src/lib/repositories/organisation';
-import type { ListKind } from '../src/lib/repositories/price-lists';
+import { requestDocument } from '../src/lib/repositories/requests';
+import type { PriceListSubmission } from '../src/lib/schemas/add-price-lists';
 import { getMarketFacts, type KeyRecord } from '../src/lib/schemas/key-record';
-import { getSweepResumeAt } from '../src/price-lists/sweep-schedule';
-import { streamCanonicalJson, type StoredPayload } from '../src/price-lists/payload';
-import type { PriceListSubmission } from '../src/price-lists/submission-parser';
+import { settleLease } from '../src/price-lists/key';
+import { readStoredPayload, streamCanonicalJson, UnusablePayloadError } from '../src/price-lists/payload';
+import { canResumeAutomatically, getSweepResumeAt } from '../src/price-lists/schedule';
+import type { Database } from '../src/lib/firestore/database';
+import type { WorkContext } from '../src/lib/work-context';
 
 /** Collects the facts about a key that `--json` prints. format.ts turns them into text. */
+
+/**
+ * What happens next to a key, or what a person can do: wait until its attempt ends (`wait`) or the sweep resumes it
+ * (`sweep`), resume or release it, or have the client send the request again (`send`); null for ready lists.
+ *
+ * A key without lists can be released if the client sends another `market_id`, or its market has been created.
+ */
+export type NextStep = 'wait' | 'sweep' | 'resume' | 'release' | 'send' | null;
+
+/** @param isPayloadUsable false if the stored payload was read, and cannot be used */
+export function getNextStep({ record, readAt }: ReadableKey, isPayloadUsable = true): NextStep {
+  const settled = settleLease(record, readAt);
+  switch (settled.status) {
+    case 'processing':
+      return 'wait';
+    case 'requires_review':
+      if (!isPayloadUsable) return 'release';
+      return canResumeAutomatically(settled) ? 'sweep' : 'resume';
+    case 'completed':
+      return settled.lists === null ? 'release' : null;
+    case 'released':
+      return 'send';
+  }
+}
+
+interface ReadContext {
+  db: Database;
+  workContext: WorkContext;
+}
 
 /** The facts that `list` shows about a key. Times are Unix milliseconds. */
 export type KeySummary = ReturnType<typeof summarizeKey>;
@@ -15,12 +50,12 @@ export type KeySummary = ReturnType<typeof summarizeKey>;
 /** The facts that `show` shows about a key. */
 export type KeyDetails = Awaited<ReturnType<typeof readKeyDetails>>;
 
-export function summarizeKey(record: KeyRecord) {
-  const { boq_list_id, status, market_id, products_count, lists, updated_at: since } = record;
-  const { claimed_at, lease_expires_at, failure, failure_cause } = record;
-  const facts = { ...getMarketFacts(record), currency: lists?.currency ?? null };
-  const attempt = { boq_list_id, status, market_id, ...facts, products_count };
-  const sweep_due_at = getSweepResumeAt(record);
+export function summarizeKey(key: ReadableKey) {
+  const { boq_list_id, status, market_id, products_count, lists, updated_at: since } = key.record;
+  const { claimed_at, lease_expires_at, failure, failure_cause } = key.record;
+  const facts = { ...getMarketFacts(key.record), currency: lists?.currency ?? null };
+  const attempt = { boq_list_id, status, next: getNextStep(key), market_id, ...facts, products_count };
+  const sweep_due_at = getSweepResumeAt(key.record);
   return { ...attempt, claimed_at, since, lease_expires_at, sweep_due_at, failure, failure_cause };
 }
 
@@ -30,24 +65,30 @@ export interface ListProgress {
   entries: number;
 }
 
-export async function readKeyDetails(record: KeyRecord, payload: StoredPayload, db: Database) {
-  const { document_id, trace_id, key_id, lists, fingerprint, response, automatic_resumes, history, actions } = record;
-  const stored = await readAttemptDocuments(db, record);
-  const readProgress = async (kind: ListKind): Promise<ListProgress | null> => {
-    if (lists === null) return null;
-    if (!hasUsableIds(lists)) return { status: null, entries: 0 };
-    return { status: toText(stored.lists[kind]?.['status']), entries: await countEntries(db, kind, lists) };
-  };
-  const [expected_forward_cost, price_list] = await Promise.all([
-    readProgress('expected_forward_cost'),
-    readProgress('price_list'),
-  ]);
+/** @param requests the request records by which the operator found the key */
+export async function readKeyDetails(
+  key: ReadableKey,
+  payload: StoredPayload,
+  requests: readonly DocumentSnapshot[],
+  { db, workContext }: ReadContext,
+) {
+  const { document_id, trace_id, key_id, lists, fingerprint, response, failed_tries, actions } = key.record;
+  const read = <T>(fn: () => Promise<T>) => retry(fn, workContext, 'outage');
+  const references = lists === null ? [] : LIST_KINDS.map((kind) => listDocument(db, kind, lists));
+  const [request, ...documents] = await read(() => getAll(db, [requestDocument(db, document_id), ...references]));
+  const progress = documents.map(async (document, i): Promise<ListProgress> => {
+    const status = toText(document.get('status'));
+    return { status, entries: lists ? await read(() => countEntries(db, LIST_KINDS[i] ?? 'price_list', lists)) : 0 };
+  });
+  const [expected_forward_cost = null, price_list = null] = await Promise.all(progress);
+  const earlier = requests.filter(({ id }) => id !== document_id);
   return {
-    ...summarizeKey(record),
+    ...summarizeKey(key),
+    next: getNextStep(key, !(payload instanceof UnusablePayloadError)),
     expected_forward_cost,
     price_list,
     document_id,
-    request_id: toText(stored.request?.['request_id']),
+    request_id: toText(request?.get('request_id')),
     trace_id,
     key_id,
     expected_forward_cost_id: lists?.expected_forward_cost_id ?? null,
@@ -55,26 +96,29 @@ export async function readKeyDetails(record: KeyRecord, payload: StoredPayload, 
     fingerprint,
     payload: summarizePayload(payload),
     response,
-    automatic_resumes,
-    history,
+    failed_tries,
     actions,
+    earlier: earlier.map((each) => ({ document_id: each.id, released: (each.get('released') as unknown) ?? null })),
   };
 }
+
+/** A stored payload, or why it cannot be used. */
+export type StoredPayload = PriceListSubmission | UnusablePayloadError;
+
+export const readPayload = (record: KeyRecord, { db, workContext }: ReadContext): Promise<StoredPayload> =>
+  retry(() => readStoredPayload(db, record), workContext, 'outage').catch((error: unknown) => {
+    if (error instanceof UnusablePayloadError) return error;
+    throw error;
+  });
 
 /** Returns the canonical JSON of a submission, which is the accepted payload. */
 export const toPayloadText = (submission: PriceListSubmission): string => [...streamCanonicalJson(submission)].join('');
 
 function summarizePayload(payload: StoredPayload) {
-  if (payload.kind === 'invalid') return { usable: false as const, reason: payload.reason };
-  const { name, date, currency_iso } = payload.submission.info;
-  return {
-    usable: true as const,
-    bytes: Buffer.byteLength(toPayloadText(payload.submission)),
-    name,
-    date,
-    currency_iso,
-  };
+  if (payload instanceof UnusablePayloadError) return { usable: false as const, reason: payload.message };
+  const { name, date, currency_iso } = payload.info;
+  return { usable: true as const, bytes: Buffer.byteLength(toPayloadText(payload)), name, date, currency_iso };
 }
 
 /** Returns whether an unresolved key needs an operator, because the sweep does not resume it. */
-export const needsOperator = ({ sweep_due_at }: KeySummary): boolean => sweep_due_at === null;
+export const needsOperator = ({ next }: KeySummary): boolean => next === 'resume';

@@ -1,9 +1,8 @@
 import { styleText } from 'node:util';
-import { UNRESOLVED_STATUSES, type IdType } from '../records/stored-records';
-import { keyDocumentId } from '../src/lib/repositories/price-lists';
-import type { KeyRecord } from '../src/lib/schemas/key-record';
+import { UNRESOLVED_STATUSES, type IdType } from '../records/find';
+import { keyDocumentId, type KeyRecord } from '../src/lib/schemas/key-record';
 import type { SweepResult } from '../src/price-lists/sweep';
-import { needsOperator, type KeyDetails, type KeySummary, type ListProgress } from './facts';
+import { needsOperator, type KeyDetails, type KeySummary, type ListProgress, type NextStep } from './facts';
 import type { TargetOptions } from './target';
 import {
   count,
@@ -11,7 +10,6 @@ import {
   escapeJsonControls,
   formatNumber,
   getProgram,
-  isTypeable,
   quote,
   quoteForShell,
   quoteId,
@@ -27,7 +25,10 @@ export function formatKeys(keys: readonly KeySummary[], limit: number, isDefault
   const title = isDefault ? formatUnresolved(keys) : count(keys.length, 'key');
   if (keys.length === 0) return `${title}.\n`;
   const causes = isDefault && keys.length > 1 ? `${formatCauses(keys, now)}\n` : '';
-  const shown = keys.slice(0, limit).map((key) => formatFields(key, now, getCommonFields(key)));
+  const shown = keys.slice(0, limit).map((key) => {
+    const next = key.next && NEXT_STEPS[key.next];
+    return formatFields(key, now, { ...getCommonFields(key), next });
+  });
   return `${title}, oldest first.\n\n${causes}${shown.join('\n')}`;
 }
 
@@ -66,26 +67,26 @@ export function formatInProgress(records: readonly KeyRecord[]): string {
 }
 
 const getCommonFields = (key: KeySummary) => ({
-  id: isTypeable(key.boq_list_id) ? null : keyDocumentId(key.boq_list_id),
+  hash: keyDocumentId(key.boq_list_id),
   lists: key.market_found
     ? `${count(key.products_count, 'product')} for market ${quote(key.market_id)}`
     : `no lists, because no market matched ${quote(key.market_id)}`,
   currency: key.currency_differs
-    ? `The request named another currency than that of the market, ${key.currency}. The prices are stored under ${key.currency}, not converted.`
+    ? `The request named a different currency. The prices are stored under that of the market, ${key.currency}, not converted.`
     : null,
-  'sweep due': key.sweep_due_at === null ? null : formatTime(key.sweep_due_at),
-  // `show` puts an earlier failure of a completed key into its history.
+  'sweep due': key.next === 'sweep' && key.sweep_due_at !== null ? formatTime(key.sweep_due_at) : null,
+  // `show` puts the failure of a completed key into its history.
   failure: key.status === 'completed' ? null : key.failure,
 });
 
 export function formatKeyDetails(key: KeyDetails, now: number): string {
-  const { payload, history, actions, failure_cause, automatic_resumes } = key;
+  const { payload, earlier, actions, failure_cause, failed_tries } = key;
   return formatFields(key, now, {
     claimed: formatTime(key.claimed_at),
     ...getCommonFields(key),
     written: formatProgress(key),
     cause: key.status === 'completed' ? null : failure_cause,
-    resumed: automatic_resumes === 0 ? null : `${count(automatic_resumes, 'time')} by the sweep`,
+    tries: failed_tries === 0 ? null : `${failed_tries} failed without an operator`,
     payload: payload.usable
       ? `${count(payload.bytes, 'byte')}, ${quote(payload.name)}, ${payload.date}, ${payload.currency_iso}`
       : `unusable (${payload.reason})${UNRESOLVED_STATUSES.some((status) => status === key.status) ? ', so the attempt can only be released' : ''}`,
@@ -97,17 +98,40 @@ export function formatKeyDetails(key: KeyDetails, now: number): string {
     'cost list': key.expected_forward_cost_id,
     'price list': key.price_list_id,
     response: key.response === null ? null : escapeJsonControls(key.response),
-    actions: actions.map(
-      ({ action, at, by, reason }) => `${action} ${formatTime(at)} by ${by}: ${reason ?? 'no reason given'}`,
+    actions: actions.map(formatAction),
+    history: key.status === 'completed' && key.failure !== null ? `an earlier failure: ${key.failure}` : null,
+    earlier: earlier.map(
+      ({ document_id, released }) => `document ${document_id}, released: ${JSON.stringify(released)}`,
     ),
-    history: [
-      ...history.map(({ document_id, claimed_at }) => `document ${document_id}, claimed ${formatTime(claimed_at)}`),
-      ...(key.status === 'completed' && key.failure !== null ? [`an earlier failure: ${key.failure}`] : []),
-    ],
   });
 }
 
-export function formatSweepResult({ time, boq_list_id, result, reason }: SweepResult): string {
+const formatAction = ({ action, at, by, reason }: KeyRecord['actions'][number]): string =>
+  `${action} ${formatTime(at)} by ${by}: ${reason ?? 'no reason given'}`;
+
+const NEXT_STEPS: Record<NonNullable<NextStep>, string> = {
+  wait: 'wait until the attempt ends',
+  sweep: 'wait for the sweep',
+  resume: 'resume',
+  release: 'release',
+  send: 'the client can send the request again',
+};
+
+/** Returns the last line of `show`: the command that a person can run next, or what happens without one. */
+export function formatNext({ boq_list_id, next }: KeyDetails, options: TargetOptions): string {
+  if (next === null) return '';
+  const verb = next === 'release' ? `release --reason '…'` : next;
+  const isCommand = next === 'resume' || next === 'release';
+  return `\nNext: ${isCommand ? formatCommand(verb, boq_list_id, options) : NEXT_STEPS[next]}\n`;
+}
+
+/** What a sweep did with a key, or would do. */
+export interface SweepLine extends Omit<SweepResult, 'result'> {
+  boq_list_id: string;
+  result: SweepResult['result'] | 'would_resume';
+}
+
+export function formatSweepLine({ time, boq_list_id, result, reason }: SweepLine): string {
   const suffix = reason === null ? '' : `: ${escapeControls(reason)}`;
   return `${formatTime(time)}  ${quoteId(boq_list_id)} ${result}${suffix}\n`;
 }
@@ -138,7 +162,10 @@ function formatStatus({ status, since, lease_expires_at }: KeySummary, now: numb
     released: 'yellow',
   } as const;
   const styled = styleText(colors[status], status);
-  const line = formatLine('status', `${styled} since ${formatTime(since)} (${formatAge(now - since)} ago)`);
+  const line = formatLine(
+    'status',
+    `${styled} since ${formatTime(since)} (${now < since ? 'in the future' : `${formatAge(now - since)} ago`})`,
+  );
   return status === 'processing' ? [line, lease] : [line];
 }
 
@@ -162,13 +189,13 @@ function formatAge(ms: number): string {
   return minutes < 2_880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1_440)} days`;
 }
 
-/** Returns a command for a key, ready to type. @param options name the target of the command */
+/** Returns a command for a key, by its hash, which no shell changes. @param options name the target of the command */
 export const formatCommand = (verb: string, boqListId: string, options: TargetOptions): string =>
-  `${formatVerb(verb, options)} ${formatId(boqListId)}`;
+  formatDocumentCommand(verb, keyDocumentId(boqListId), 'hash', options);
 
-/** Returns a command for a document whose key is not known. */
+/** Returns a command for a document whose id has only letters, digits, hyphens and underscores. */
 export const formatDocumentCommand = (verb: string, id: string, idType: IdType, options: TargetOptions): string =>
-  `${formatVerb(verb, options)} ${formatIdArguments(id, idType)}`;
+  `${formatVerb(verb, options)} ${formatId(id, idType)}`;
 
 function formatVerb(verb: string, { project, database }: TargetOptions): string {
   const named = Object.entries({ project, database }).map(([name, value]) =>
@@ -177,14 +204,5 @@ function formatVerb(verb: string, { project, database }: TargetOptions): string 
   return `${getProgram()} ${verb}${named.join('')}`;
 }
 
-/**
- * Returns the arguments that name a key at a shell. An id that cannot be typed is replaced by its
- * hash. The arguments state the type of the id, so they match no other key.
- */
-export const formatId = (boqListId: string): string =>
-  isTypeable(boqListId)
-    ? formatIdArguments(boqListId, 'boq_list_id')
-    : formatIdArguments(keyDocumentId(boqListId), 'hash');
-
-const formatIdArguments = (id: string, idType: IdType): string =>
-  `--id-type ${idType} ${id.startsWith('-') ? '-- ' : ''}${quoteForShell(id)}`;
+/** Returns the arguments that name a document. They state the type of the id, so they match no other. */
+export const formatId = (id: string, idType: IdType): string => `--id-type ${idType} ${id}`;

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { createWriteStream, existsSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { link, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { CommandError } from './errors';
 import { quote } from './text';
@@ -11,18 +13,25 @@ import { quote } from './text';
  * @throws CommandError if the file exists or cannot be written; an error of `content`
  */
 export async function writeNewFile(file: string, content: AsyncIterable<string> | Iterable<string>): Promise<void> {
-  if (existsSync(file)) throw new CommandError(describe(file, 'the file already exists'));
-  const unfinished = `${file}.unfinished`;
+  if (existsSync(file)) throw new CommandError(describe(file, ALREADY_EXISTS));
+  const unfinished = join(dirname(file), `price-lists-${randomUUID()}.unfinished`);
   try {
-    await pipeline(content, createWriteStream(unfinished, { flush: true }));
-    await rename(unfinished, file);
+    // The flag x follows no link and opens no existing file.
+    await pipeline(content, createWriteStream(unfinished, { flags: 'wx', flush: true }));
+    // Unlike a rename, a link replaces no file that another program has made since.
+    await link(unfinished, file);
   } catch (error) {
-    await rm(unfinished, { force: true }).catch(() => undefined);
     const { code, syscall, message } = error as NodeJS.ErrnoException;
     if (syscall === undefined) throw error;
-    throw new CommandError(describe(file, code === 'ENOENT' ? 'its folder does not exist' : message));
+    const isFolderMissing = code === 'ENOENT' && !existsSync(dirname(file));
+    const reason = code === 'EEXIST' ? ALREADY_EXISTS : message;
+    throw new CommandError(describe(file, isFolderMissing ? 'its folder does not exist' : reason));
+  } finally {
+    await rm(unfinished, { force: true }).catch(() => undefined);
   }
 }
+
+const ALREADY_EXISTS = 'the file already exists';
 
 const describe = (file: string, reason: string): string =>
   `${quote(file)} cannot be written: ${reason}. Name another file.`;

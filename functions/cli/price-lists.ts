@@ -21,23 +21,24 @@ function failOutput(error: NodeJS.ErrnoException): void {
 /** Returns the stream of an output. Replaces Node's own for a file, which ignores that a full disk cut a write short. */
 function openOutput(fd: number, stream: NodeJS.WriteStream): NodeJS.WritableStream {
   if (stream instanceof Socket) return stream.on('error', failOutput);
-  return new Writable({
+  const file = new Writable({
     write: (data: Buffer, _, end) => {
       try {
         for (let start = 0; start < data.length;) start += writeSync(fd, data, start);
+        end();
       } catch (error) {
-        failOutput(error as Error);
+        end(error as Error);
       }
-      end();
     },
   });
+  return file.on('error', failOutput);
 }
 
 const [stdout, stderr] = [openOutput(1, process.stdout), openOutput(2, process.stderr)];
 
 /**
- * Returns a signal that aborts at the first SIGINT, SIGTERM or SIGHUP. The command then undoes a resume in
- * progress. The same signal again ends the process.
+ * Returns a signal that aborts at the first SIGINT, SIGTERM or SIGHUP. The command then fails a resume in
+ * progress, and the sweep can resume it. The same signal again ends the process.
  */
 function abortOnSignals(): AbortSignal {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => abort(name));

@@ -17,6 +17,15 @@ const BAR_WIDTH = 40;
 /** The width of a terminal that does not report its width. */
 const DEFAULT_COLUMNS = 80;
 
+async function write(output: OutputStream, text: string, signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+  output.write(text, (error) => (error ? reject(error) : resolve(undefined)));
+  promise.catch(() => undefined);
+  await abortable(signal, () => promise);
+}
+
+const escapeLines = (text: string): string => text.split('\n').map(escapeControls).join('\n');
+
 /** Prints text for the operator, and asks for confirmation. */
 export class Terminal {
   #isBarOpen = false;
@@ -28,18 +37,22 @@ export class Terminal {
     this.streams.stdout.write(text);
   }
 
-  /** Writes a part of a long output, and waits until there is room for the next. @param signal aborts when the command has to stop */
-  async write(text: string, signal: AbortSignal): Promise<void> {
+  /** Writes text, and waits until it is written or the command has to stop. @throws the error of the output */
+  write(text: string, signal: AbortSignal): Promise<void> {
     this.#endBar();
-    const { stdout } = this.streams;
-    if (!stdout.write(text)) await abortable(signal, () => once(stdout, 'drain'));
-    signal.throwIfAborted();
+    return write(this.streams.stdout, text, signal);
+  }
+
+  /** As {@link write}, for the text of {@link printError}. */
+  writeError(text: string, signal: AbortSignal): Promise<void> {
+    this.#endBar();
+    return write(this.streams.stderr, escapeLines(text), signal);
   }
 
   /** Prints an error or a note. The text can quote stored text, so control characters are escaped in each line. */
   printError(text: string): void {
     this.#endBar();
-    this.streams.stderr.write(text.split('\n').map(escapeControls).join('\n'));
+    this.streams.stderr.write(escapeLines(text));
   }
 
   /** Draws a progress bar on its own line, if standard error is a terminal and the total is not 0. */

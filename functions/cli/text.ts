@@ -1,4 +1,5 @@
 import { basename, relative } from 'node:path';
+import stringWidth from 'string-width';
 
 /** Characters that a terminal obeys as commands or does not show. */
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
@@ -19,18 +20,9 @@ const MAX_ID_LENGTH = 100;
 /** Returns an id in quotation marks. Cuts a long one, which would hide the text around it. */
 export const quoteId = (id: string): string => (isShort(id) ? quote(id) : `${quote(id.slice(0, MAX_ID_LENGTH))}…`);
 
-/**
- * Characters that an id in a printed command must not have: those that a terminal does not show, spaces other
- * than U+0020, and those that end or change a quoted word in bash, zsh, fish or PowerShell.
- */
-const UNSAFE_AT_SHELL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}'\\\u2018-\u201b]|(?! )\p{Zs}/u;
-
-/** Returns whether a person can copy an id from a terminal to one of these shells. */
-export const isTypeable = (id: string): boolean => isShort(id) && !UNSAFE_AT_SHELL.test(id);
-
-/** Returns a word as you type it at a shell. Also quotes a leading `=`, `@` or `%`, which has a meaning in some shells. */
+/** Returns a word as you type it at a shell. */
 export const quoteForShell = (word: string): string =>
-  /^[\w+:./-][\w@%+=:./-]*$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  /^[\w:./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
 /** Returns what starts this command: npx in a clone, or node with the file of a release. */
 export function getProgram(file = process.argv[1] ?? ''): string {
@@ -44,6 +36,24 @@ const toEscape = (control: string): string =>
     .split('')
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
     .join('');
+
+const characters = new Intl.Segmenter('en');
+
+/** Cuts a text at a whole character, so that it takes at most `width` columns of a terminal. */
+export function cut(text: string, width: number): string {
+  let used = 0;
+  for (const { segment, index } of characters.segment(text)) {
+    used += stringWidth(segment);
+    if (used > width) return text.slice(0, index);
+  }
+  return text;
+}
+
+/** Returns a cell of a table. A longer text ends with an ellipsis. */
+export function fit(text: string, width: number): string {
+  const shown = stringWidth(text) > width ? `${cut(text, width - 1)}…` : text;
+  return shown + ' '.repeat(width - stringWidth(shown));
+}
 
 export const formatNumber = (number: number): string => number.toLocaleString('en');
 

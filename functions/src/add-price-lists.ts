@@ -3,21 +3,18 @@ import { createPriceListLogger } from './lib/logging/attempts';
 import { PRICE_LISTS_BODY_LIMITS } from './lib/payload-limits';
 import { getDatabase } from './lib/firestore/database';
 import { writeOptions } from './lib/runtime-options';
+import { parsePriceLists } from './lib/schemas/add-price-lists';
 import { createPriceLists } from './price-lists/create';
-import { createPriceListParser } from './price-lists/submission-parser';
 
 export const addPriceLists = defineEndpoint({
   name: 'addPriceLists',
   writes: true,
   runtimeOptions: writeOptions,
-  body: {
-    ...PRICE_LISTS_BODY_LIMITS,
-    createParser: createPriceListParser,
-  },
+  body: { ...PRICE_LISTS_BODY_LIMITS, parse: parsePriceLists },
   handler: async (context, submission, sender) => {
     const request = { ...sender, log: createPriceListLogger(sender.requestId) };
     const { response, replayed, facts } = await createPriceLists(submission, request, getDatabase(context), context);
-    const count = submission.products.ids.length;
+    const count = submission.products.size;
     return { body: response, replayed, count, facts, headers: replayed ? { 'Idempotent-Replayed': 'true' } : {} };
   },
 });

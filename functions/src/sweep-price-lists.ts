@@ -4,8 +4,7 @@ import { areWritesPaused } from './lib/config';
 import { getErrorMessage } from './lib/errors';
 import { getDatabase } from './lib/firestore/database';
 import { retry } from './lib/firestore/retry';
-import { runHandler } from './lib/http/run-handler';
-import { shutdown } from './lib/http/shutdown';
+import { runHandler, shutdown } from './lib/instance/shutdown';
 import { logSweepResult } from './lib/logging/attempts';
 import {
   logSweepEnded,
@@ -14,34 +13,25 @@ import {
   logUnreadableKey,
   type SweepCounts,
 } from './lib/logging/sweeps';
-import { countKeysInReview } from './lib/repositories/price-lists';
+import { countKeysInReview } from './lib/repositories/keys';
 import { createWorkContext } from './lib/work-context';
 import { sweepOptions } from './lib/runtime-options';
 import { getTimeLimitMs } from './lib/time-limits';
-import { sweep, type SweepOptions, type SweepReporter } from './price-lists/sweep';
+import { sweep, type SweepReporter } from './price-lists/sweep';
 
-const OPTIONS: SweepOptions = {
-  concurrency: 4,
-  dryRun: false,
-  stopping: shutdown.refuseWrites.signal,
-};
-
-/** Maximum number of log lines of one sweep about records that do not parse. The last line of the sweep has the total. */
+/** Maximum number of log lines of one sweep about unreadable records. The last line of the sweep has the total. */
 const MAX_UNREADABLE_LINES = 10;
 
-function createReporter(counts: SweepCounts): SweepReporter {
-  return {
-    onResult: ({ result, ...rest }, record) => {
-      if (result === 'would_resume') return;
-      counts[result] += 1;
-      logSweepResult({ result, ...rest }, record);
-    },
-    onUnreadable: (path) => {
-      counts.unreadable += 1;
-      if (counts.unreadable <= MAX_UNREADABLE_LINES) logUnreadableKey(path);
-    },
-  };
-}
+const createReporter = (counts: SweepCounts): SweepReporter => ({
+  onResult: (result, record) => {
+    counts[result.result] += 1;
+    logSweepResult(result, record);
+  },
+  onUnreadable: (path) => {
+    counts.unreadable += 1;
+    if (counts.unreadable <= MAX_UNREADABLE_LINES) logUnreadableKey(path);
+  },
+});
 
 /**
  * Resumes attempts that crashed or failed for a transient cause. Cloud Scheduler calls this every minute, and calls can
@@ -66,7 +56,7 @@ async function runSweep(): Promise<void> {
   const counts: SweepCounts = { resumed: 0, deferred: 0, left: 0, unreadable: 0 };
   try {
     const db = getDatabase(context);
-    await sweep(db, context, OPTIONS, createReporter(counts));
+    await sweep(db, context, createReporter(counts), shutdown.refuseWrites.signal);
     const interrupted = signal.aborted || shutdown.refuseWrites.signal.aborted;
     // If the count fails, the log line still has the results of the sweep.
     const countInReview = () => retry(() => countKeysInReview(db), context, 'outage').catch(() => undefined);

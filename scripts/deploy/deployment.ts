@@ -5,8 +5,10 @@ export interface Deployment {
   projectId: string;
   manifest: DeployManifest;
   indexes: DeclaredIndexes;
-  /** Contents of functions/.env.<project>; undefined without such a file. */
-  parameters: Record<string, string> | undefined;
+  /** Values of functions/.env and functions/.env.<project>. */
+  parameters: Record<string, string>;
+  /** Lines of these files that cannot be read, such as `functions/.env:3`. */
+  invalidLines: readonly string[];
   /** `firestore.database` of firebase.json: the database that Firebase's tools deploy indexes and rules to. */
   firestoreDatabase: string;
   /** Contents of firestore.rules. */
@@ -30,7 +32,7 @@ export const DATABASE_ID = /^(\(default\)|[a-z][a-z0-9-]{2,61}[a-z0-9])$/;
 
 /** Returns the database to check: that of DATABASE_ID, or the default database if the value is missing or invalid. */
 export const getDatabaseId = ({ parameters }: Deployment): string => {
-  const id = parameters?.['DATABASE_ID'] ?? '';
+  const id = parameters['DATABASE_ID'] ?? '';
   return DATABASE_ID.test(id) ? id : '(default)';
 };
 

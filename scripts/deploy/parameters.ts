@@ -1,14 +1,46 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { findOriginProblem } from '../../functions/src/lib/origins';
 import { DATABASE_ID, getDatabaseId, type Deployment } from './deployment';
 import type { ManifestParam } from './manifest';
 import type { Problem, Requirement } from './requirement';
 
+/**
+ * A line of a .env file: a comment, or a name and a value, which can be in quotation marks. Firebase's tools also take other
+ * lines, such as values of several lines and escaped characters. These are refused, because they can mean something else there.
+ */
+const LINE =
+  /^\s*(?:(?:export\s+)?([A-Z_][A-Z\d_]*)\s*=\s*(?:"([^"\\\r]*)"|'([^'\\\r]*)'|([^\s"'#](?:[^#\r]*[^\s#])?)?)\s*)?(?:#.*)?$/;
+
+/** Parses a .env file so that each value is the one of Firebase's tools. @returns the lines that it cannot read, from 1 on */
+export function parseParameters(text: string): { values: Record<string, string>; invalidLines: number[] } {
+  const lines = text.split(/\r?\n/).map((line) => LINE.exec(line));
+  const values = lines.flatMap((match) => {
+    const [, name, ...forms] = match ?? [];
+    return name === undefined ? [] : [[name, forms.find(Boolean) ?? ''] as const];
+  });
+  const invalidLines = lines.flatMap((match, i) => (match === null ? [i + 1] : []));
+  return { values: Object.fromEntries(values), invalidLines };
+}
+
+/** Reads and merges .env and .env.<project>, as Firebase's tools do. */
+export function readParameters(
+  projectId: string,
+  folder = 'functions',
+): Pick<Deployment, 'parameters' | 'invalidLines'> {
+  const files = [`${folder}/.env`, `${folder}/.env.${projectId}`].filter((file) => existsSync(file));
+  const parsed = files.map((file) => ({ file, ...parseParameters(readFileSync(file, 'utf8')) }));
+  return {
+    parameters: Object.assign({}, ...parsed.map(({ values }) => values)) as Record<string, string>,
+    invalidLines: parsed.flatMap(({ file, invalidLines }) => invalidLines.map((line) => `${file}:${line}`)),
+  };
+}
+
 /** Checks the parameters and the database of the indexes. Without a terminal, firebase-tools needs a value even if there is a default. */
 export function listParameters(deployment: Deployment): Requirement[] {
-  const { projectId, manifest, parameters, firestoreDatabase } = deployment;
+  const { projectId, manifest, parameters, invalidLines, firestoreDatabase } = deployment;
   const file = `functions/.env.${projectId}`;
   const findProblem = (param: ManifestParam): Problem | undefined => {
-    const value = parameters?.[param.name];
+    const value = parameters[param.name];
     if (value === undefined)
       return [`not in ${file}`, `echo '${param.name}=${String(param.default ?? '')}' >> ${file}`];
     const problem = findValueProblem(param, value, parameters);
@@ -17,6 +49,15 @@ export function listParameters(deployment: Deployment): Requirement[] {
   const settings = manifest.params.filter(({ type }) => type !== 'secret');
   const databaseId = getDatabaseId(deployment);
   return [
+    [
+      'lines of the parameters',
+      () =>
+        Promise.resolve(
+          invalidLines.length === 0
+            ? undefined
+            : [`${invalidLines.join(', ')}: not NAME=value`, 'write each parameter as NAME=value on one line'],
+        ),
+    ],
     ...settings.map((param): Requirement => [`parameter ${param.name}`, () => Promise.resolve(findProblem(param))]),
     [
       'database of the indexes',
@@ -38,7 +79,7 @@ export const checkPause = (parameters: Deployment['parameters']): Requirement =>
   'pause of price lists',
   () => {
     const fix = 'after the restore, set it to false and deploy both functions: docs/runbook.md, section "Restore"';
-    return Promise.resolve(parameters?.['WRITES_PAUSED'] === 'true' ? ['WRITES_PAUSED is true', fix] : undefined);
+    return Promise.resolve(parameters['WRITES_PAUSED'] === 'true' ? ['WRITES_PAUSED is true', fix] : undefined);
   },
 ];
 
@@ -47,9 +88,11 @@ function findValueProblem(
   value: string,
   parameters: Deployment['parameters'],
 ): string | undefined {
+  if (type === 'boolean' && value !== 'true' && value !== 'false')
+    return `${JSON.stringify(value)} is not true or false`;
   if (type === 'int' && !/^\d+$/.test(value)) return `${value} is not a number`;
   if (name === 'MAX_INSTANCES' && Number(value) === 0) return '0 would be no maximum at all';
-  const maximum = parameters?.['MAX_INSTANCES'];
+  const maximum = parameters['MAX_INSTANCES'];
   if (name === 'MIN_INSTANCES' && Number(value) > Number(maximum)) return `${value} is above MAX_INSTANCES, ${maximum}`;
   if (name === 'DATABASE_ID' && !DATABASE_ID.test(value)) return `${value} is not the id of a database`;
   if (name !== 'CORS_ALLOWED_ORIGINS') return undefined;

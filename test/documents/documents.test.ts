@@ -1,28 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { blocks, type Block } from '../support/blocks';
 import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
 import { runProgram, runProgramSync } from '../support/programs';
 
 /** The shell scripts of the documents can be parsed, and the calls of Getting started get the responses that it shows. */
-
-const documents = [
-  'README.md',
-  'CHANGELOG.md',
-  'CONTRIBUTING.md',
-  ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.md'))
-    .map((file) => join('docs', file)),
-];
-
-interface Block {
-  document: string;
-  /** The line at which the block begins. */
-  line: number;
-  language: string;
-  code: string;
-}
-
-const blocks = documents.flatMap(readBlocks);
 
 test.each(blocks.filter(({ language }) => language === 'bash'))('$document:$line can be parsed by bash', ({ code }) => {
   expect(runProgramSync('bash', ['-n', '-c', code])).toMatchObject({ status: 0, stderr: '' });
@@ -74,18 +56,6 @@ describe('the calls of docs/getting-started.md', () => {
     return block;
   }
 });
-
-function readBlocks(document: string): Block[] {
-  const text = readFileSync(document, 'utf8');
-  return [...text.matchAll(/^( *)```(\w*)\n([^]*?)^\1```$/gm)].map(
-    ({ 1: indent = '', 2: language = '', 3: code = '', index }) => ({
-      document,
-      line: text.slice(0, index).split('\n').length,
-      language,
-      code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
-    }),
-  );
-}
 
 /** Leaves out the times and generated ids of a response, which are new each time. */
 function withoutNewValues(key: string, value: unknown): unknown {

@@ -161,11 +161,16 @@ test('with FIRESTORE_EMULATOR_HOST, that Firestore is used and seeded, and none 
   await firestore.close();
 });
 
-test.concurrent('an invalid origin ends it with one line and leaves no process', async () => {
-  const CORS_ALLOWED_ORIGINS = 'https://a.example,localhost:3000';
-  const { code, stdout, stderr, pid } = await startExpectingFailure({ CORS_ALLOWED_ORIGINS });
+test.concurrent.each([
+  [
+    { CORS_ALLOWED_ORIGINS: 'https://a.example,localhost:3000' },
+    /^CORS_ALLOWED_ORIGINS: "localhost:3000" is not an origin as browsers send it.*\n$/,
+  ],
+  [{ WRITES_PAUSED: 'True' }, /^WRITES_PAUSED must be "true" or "false", not "True"\.\n$/],
+])('the invalid setting %j ends it with one line and leaves no process', async (setting, line) => {
+  const { code, stdout, stderr, pid } = await startExpectingFailure(setting);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/^CORS_ALLOWED_ORIGINS: "localhost:3000" is not an origin as browsers send it.*\n$/);
+  expect(stderr).toMatch(line);
   while (isGroupRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 20));
 });
 

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -53,10 +53,15 @@ test('with a market it creates a price list, repeats it, and repeats it with ano
   expect(status).toBe(0);
 });
 
-test('a pause of the writes is as described', async () => {
+test('a pause of the writes is as described, and the request of the runbook shows it', async () => {
   const paused = await startLocalServer({ WRITES_PAUSED: 'true' });
   const address = paused.address('getTeams').replace(/\/getTeams$/, '');
   expect(verify('--url', address, '--key-file', keyFile)).toMatchObject({ status: 0 });
+  const [command = ''] = /sed .*\n *curl .*addPriceLists"/.exec(readFileSync('docs/runbook.md', 'utf8')) ?? [];
+  const send = (base: string) =>
+    runProgramSync('sh', ['-c', `cat "$1" | ${command.replace(/https:.*net/, base)}`, 'sh', keyFile]).stdout;
+  expect(send(address)).toMatch(/^HTTP\/1\.1 503 [^]*"Price lists are paused"/);
+  expect(send(url)).toMatch(/^HTTP\/1\.1 400 /);
 });
 
 test('the program names each response that is not as described', async () => {

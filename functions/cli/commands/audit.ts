@@ -1,10 +1,12 @@
 import { retry } from '../../src/lib/firestore/retry';
-import { countKeyRecords, ID_TYPE_OF } from '../../records/stored-records';
+import { ID_TYPE_OF } from '../../records/find';
+import { keyRecords } from '../../src/lib/repositories/keys';
+import { CALL_TIMEOUTS_MS } from '../../src/lib/time-limits';
 import { audit, type AuditReport } from '../../audit/audit';
-import type { Violation } from '../../audit/invariants';
+import type { Violation } from '../../audit/violation';
 import { formatCommand, formatDocumentCommand } from '../format';
 import type { TargetOptions } from '../target';
-import { count, escapeControls, formatNumber, isTypeable, quote, quoteId } from '../text';
+import { count, escapeControls, formatNumber, quote, quoteId } from '../text';
 import { toJsonLine, type CommandContext } from './context';
 
 export interface AuditCommandOptions {
@@ -20,7 +22,7 @@ export async function auditRecords(
 ): Promise<number> {
   const { terminal, db, workContext, targetOptions } = context;
   const startedAt = workContext.clock.elapsedMs();
-  const total = await retry(() => countKeyRecords(db), workContext, 'outage');
+  const total = await retry(() => db.count(keyRecords(db), CALL_TIMEOUTS_MS.query), workContext, 'outage');
   const sampleSize = full === true ? Infinity : sample;
   const format = json === true ? toViolationLine : formatViolation;
   const report = await audit(db, workContext, sampleSize, {
@@ -56,24 +58,29 @@ function formatViolation(violation: Violation, targetOptions: TargetOptions): st
   return `${key}${escapeControls(path)} ${message}${examples}.${more}\n`;
 }
 
-/** Returns the command that shows the key or document; null if the document does not exist or its id cannot be typed. */
+/** Returns the command that shows the key or document; null if the document does not exist or a shell could read its id as code. */
 function getCommand({ boq_list_id, path, rule }: Violation, targetOptions: TargetOptions): string | null {
   if (boq_list_id !== null && rule !== 'key_readable') return formatCommand('show', boq_list_id, targetOptions);
   const [collection, id = '', subcollection] = path.split('/');
   const idType = ID_TYPE_OF[collection as keyof typeof ID_TYPE_OF];
-  return isTypeable(id) && subcollection === undefined
+  return /^[\w-]+$/.test(id) && subcollection === undefined
     ? formatDocumentCommand('show', id, idType, targetOptions)
     : null;
 }
 
 function formatReport(report: AuditReport, sampleSize: number): string {
-  const { keys, attempts, violations, document_reads } = report;
+  const { keys, attempts, violations, not_compared, document_reads } = report;
   const compared = 'compared with the payload';
   const sample = sampleSize === 0 ? '' : `, and up to ${formatNumber(sampleSize)} of each list ${compared}`;
   const entries = sampleSize === Infinity ? compared : `counted${sample}`;
-  const checked = `Checked ${count(keys, 'key')} with ${count(attempts, 'attempt')}. All entries were ${entries}.`;
+  const except =
+    sampleSize === 0 || not_compared === 0
+      ? ''
+      : ` The entries of ${count(not_compared, 'attempt')} were only counted, because the payload cannot be read.`;
+  const all = except === '' ? 'All entries' : 'Entries';
+  const checked = `Checked ${count(keys, 'key')} with ${count(attempts, 'attempt')}. ${all} were ${entries}.${except}`;
   const facts =
     `For information: ${count(report.without_lists, 'completed key')} without lists, ` +
-    `${formatNumber(report.other_currency)} with another currency than the market's.`;
+    `${formatNumber(report.other_currency)} whose request named a currency other than the market's.`;
   return `${checked} ${count(document_reads, 'document read')}. ${count(violations, 'violation')}.\n${facts}\n`;
 }

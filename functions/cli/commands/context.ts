@@ -1,17 +1,19 @@
 import { userInfo } from 'node:os';
 import { retry } from '../../src/lib/firestore/retry';
-import type { QueryDocumentSnapshot } from 'firebase-admin/firestore';
+import type { DocumentSnapshot } from 'firebase-admin/firestore';
 import type { WorkContext } from '../../src/lib/work-context';
 import type { Database } from '../../src/lib/firestore/database';
 import {
   findAttemptDocuments,
-  findKeyRecords,
+  findKeys,
+  isReadable,
   MAX_MATCHES,
-  type FoundKeyRecord,
+  type FoundKey,
   type IdType,
-} from '../../records/stored-records';
-import { CommandError } from '../errors';
-import { isLeaseHeld } from '../../src/price-lists/key-state-machine';
+  type ReadableKey,
+} from '../../records/find';
+import { CommandError, describeUnreadable } from '../errors';
+import { isLeaseHeld } from '../../src/price-lists/key';
 import { formatId, formatTime } from '../format';
 import type { TargetOptions } from '../target';
 import type { Terminal } from '../terminal';
@@ -31,40 +33,49 @@ export interface IdOptions {
   idType?: IdType;
 }
 
-/** Finds the one key that an id matches. @throws CommandError for no key or several */
-export async function findKey(id: string, { idType }: IdOptions, context: CommandContext): Promise<FoundKeyRecord> {
-  const find = () => findKeyRecords(context.db, id, idType === undefined ? undefined : [idType]);
-  const found = await retry(find, context.workContext, 'outage');
+/** The one key that an id matches. */
+export type MatchedKey = FoundKey & { key: ReadableKey };
+
+/** @throws CommandError for no key or several, or for one that cannot be read */
+export async function findKey(id: string, { idType }: IdOptions, context: CommandContext): Promise<MatchedKey> {
+  const { db, workContext } = context;
+  const read = <T>(fn: () => Promise<T>) => retry(fn, workContext, 'outage');
+  const found = await read(() => findKeys(db, id, idType === undefined ? undefined : [idType]));
   const [first, ...others] = found;
   if (first === undefined) {
-    const find = () => findAttemptDocuments(context.db, id, idType);
-    throw new UnknownKeyError(id, await retry(find, context.workContext, 'outage'));
+    const documents = await read(() => findAttemptDocuments(db, id, idType));
+    const paths = documents.map(({ ref }) => ref.path).join(' and ');
+    if (paths !== '')
+      throw new DocumentError(`No key refers to ${paths}, which exists. This is a fault: report it.`, documents);
+    throw new CommandError(`No request was ever accepted for ${quoteId(id)}. Check the id and --project.`);
   }
-  if (others.length === 0) return first;
-  const matches = found.map(({ record, idTypes }) => `\n  ${formatId(record.boq_list_id)}  # by ${idTypes.join(', ')}`);
+  if (others.length === 0) {
+    const { key } = first;
+    if (isReadable(key)) return { ...first, key };
+    throw new DocumentError(describeUnreadable(key.reference.path), await read(() => db.getAll(key.reference)));
+  }
+  const matches = found.map(({ key, idTypes }) => {
+    const named = isReadable(key) ? `${quoteId(key.record.boq_list_id)}, ` : '';
+    return `\n  ${formatId(key.reference.id, 'hash')}  # ${named}by ${idTypes.join(', ')}`;
+  });
   const more = found.length < MAX_MATCHES ? '' : ', and perhaps more';
   throw new CommandError(
     `The id ${quoteId(id)} matches ${count(found.length, 'key')}${more}. Run the command again with one of these:\n${matches.join('')}`,
   );
 }
 
-export class UnknownKeyError extends CommandError {
-  /** @param documents the request records and lists with this id, which belong to no key */
+/** The documents that an id leads to are no usable key, but `show` can print them. */
+export class DocumentError extends CommandError {
   constructor(
-    id: string,
-    readonly documents: readonly QueryDocumentSnapshot[],
+    message: string,
+    readonly documents: readonly DocumentSnapshot[],
   ) {
-    const paths = documents.map(({ ref }) => ref.path);
-    super(
-      paths.length === 0
-        ? `No request was ever accepted for ${quoteId(id)}. Check the id and --project.`
-        : `No key refers to ${paths.join(' and ')}, which exists. This is a fault: report it.`,
-    );
+    super(message);
   }
 }
 
 /** @throws CommandError if an attempt on the key is in progress under its lease */
-export function assertActionAllowed({ record, readAt }: FoundKeyRecord): void {
+export function assertActionAllowed({ record, readAt }: ReadableKey): void {
   if (isLeaseHeld(record, readAt)) {
     const until = formatTime(record.lease_expires_at);
     throw new CommandError(

@@ -1,15 +1,21 @@
-import { retry } from '../../src/lib/firestore/retry';
-import { readKeysByStatus, readPages, UNRESOLVED_STATUSES, type CompletionFilter } from '../../records/stored-records';
-import { KEYS_PER_PAGE, type FoundKey } from '../../src/lib/repositories/price-lists';
-import type { KeyRecord } from '../../src/lib/schemas/key-record';
+import {
+  isReadable,
+  selectKeys,
+  UNRESOLVED_STATUSES,
+  type CompletionFilter,
+  type ReadableKey,
+} from '../../records/find';
+import { readPages } from '../../records/pages';
+import { toKeySnapshot, type KeySnapshot } from '../../src/lib/repositories/keys';
+import type { KeyStatus } from '../../src/lib/schemas/key-record';
+import { isLeaseHeld } from '../../src/price-lists/key';
 import { describeUnreadable } from '../errors';
-import { isLeaseHeld } from '../../src/price-lists/key-state-machine';
 import { needsOperator, summarizeKey } from '../facts';
 import { formatCommand, formatInProgress, formatKeys, formatRest } from '../format';
 import { toJson, type CommandContext } from './context';
 
 export interface ListOptions {
-  status?: KeyRecord['status'][];
+  status?: KeyStatus[];
   withoutLists?: true;
   otherCurrency?: true;
   /** How many keys the text shows. JSON shows all. */
@@ -25,19 +31,18 @@ export async function list(
   context: CommandContext,
 ): Promise<number> {
   const { terminal } = context;
-  const outcome = withoutLists ? WITHOUT_LISTS : otherCurrency ? OTHER_CURRENCY : undefined;
-  const status = outcome === undefined ? given : (['completed'] as const);
-  const { keys, unreadable } = await readKeys(status ?? UNRESOLVED_STATUSES, context, outcome);
+  const filter = withoutLists ? WITHOUT_LISTS : otherCurrency ? OTHER_CURRENCY : undefined;
+  const status = filter === undefined ? given : (['completed'] as const);
+  const { keys, unreadable } = await readKeys(status ?? UNRESOLVED_STATUSES, context, filter);
   const now = keys.reduce((latest, { readAt }) => Math.max(latest, readAt), 0);
-  const inProgress = keys.filter(({ record, readAt }) => isLeaseHeld(record, readAt)).map(({ record }) => record);
-  const selected = keys
-    .map(({ record }) => record)
-    .filter((record) => status !== undefined || !inProgress.includes(record))
-    .sort((a, b) => a.updated_at - b.updated_at);
-  const summaries = selected.map(summarizeKey);
+  const inProgress = keys.filter(({ record, readAt }) => isLeaseHeld(record, readAt));
+  const summaries = keys
+    .filter((key) => status !== undefined || !inProgress.includes(key))
+    .map(summarizeKey)
+    .sort((a, b) => a.since - b.since);
 
   const isDefault = status === undefined;
-  const note = formatInProgress(inProgress);
+  const note = formatInProgress(inProgress.map(({ record }) => record));
   if (json === true) {
     terminal.print(toJson(summaries));
     terminal.printError(note);
@@ -45,8 +50,8 @@ export async function list(
     terminal.print(formatKeys(summaries, limit, isDefault, now));
     if (summaries.length > limit) {
       const status = given === undefined ? '' : ` --status ${given.join(' ')}`;
-      const filter = withoutLists ? ' --without-lists' : otherCurrency ? ' --other-currency' : status;
-      terminal.print(`\n${formatRest(summaries.length, limit, filter, context.targetOptions)}`);
+      const selection = withoutLists ? ' --without-lists' : otherCurrency ? ' --other-currency' : status;
+      terminal.print(`\n${formatRest(summaries.length, limit, selection, context.targetOptions)}`);
     }
     if (isDefault) terminal.print(`${summaries.length > 0 ? '\n' : ''}${note}`);
     const first = summaries.find(needsOperator) ?? summaries[0];
@@ -57,19 +62,15 @@ export async function list(
   return 0;
 }
 
-type ReadableKey = Extract<FoundKey, { kind: 'readable' }>;
-
 /** Reads the keys with one of these statuses. @returns also the paths of the records that do not parse */
 export async function readKeys(
-  statuses: readonly KeyRecord['status'][],
-  context: CommandContext,
-  outcome?: CompletionFilter,
+  statuses: readonly KeyStatus[],
+  { db, workContext }: CommandContext,
+  filter?: CompletionFilter,
 ): Promise<{ keys: ReadableKey[]; unreadable: string[] }> {
-  const { db, workContext } = context;
-  const keys: FoundKey[] = [];
-  const read = (after: FoundKey | undefined) =>
-    retry(() => readKeysByStatus(db, statuses, after, outcome), workContext, 'outage');
-  for await (const page of readPages(read, KEYS_PER_PAGE)) keys.push(...page);
-  const unreadable = keys.filter(({ kind }) => kind === 'unreadable').map(({ reference }) => reference.path);
-  return { keys: keys.filter((key) => key.kind === 'readable'), unreadable };
+  const keys: KeySnapshot[] = [];
+  for await (const page of readPages(db, workContext, selectKeys(db, statuses, filter)))
+    keys.push(...page.map(toKeySnapshot));
+  const unreadable = keys.filter(({ record }) => record === 'unreadable').map(({ reference }) => reference.path);
+  return { keys: keys.filter(isReadable), unreadable };
 }

@@ -1,6 +1,8 @@
-import { streamStoredEntries } from '../../src/lib/repositories/price-lists';
-import type { Database } from '../../src/lib/firestore/database';
-import type { ClaimedLists, KeyRecord } from '../../src/lib/schemas/key-record';
+import { readAllEntries } from '../../records/entries';
+import { billPage } from '../../records/pages';
+import { fields } from '../../src/lib/firestore/collections';
+import type { ListKind } from '../../src/lib/repositories/lists';
+import type { KeyLists, KeyRecord } from '../../src/lib/schemas/key-record';
 import { formatCsv, writeCsv } from '../csv';
 import { CommandError } from '../errors';
 import { writeNewFile } from '../new-file';
@@ -9,48 +11,59 @@ import type { CommandContext } from './context';
 
 /** Writes both stored prices of each product as CSV. @throws CommandError without lists, or as `writeNewFile` does */
 export async function writePrices({ lists }: KeyRecord, file: string, context: CommandContext): Promise<void> {
-  const { db, terminal } = context;
   if (lists === null) throw new CommandError('The key has no lists, because no market matched.');
-  const counts = { products: 0, entries: 0 };
-  const chunks = streamPrices(db, lists, counts);
+  const counts = { products: 0, documentReads: 0 };
+  const chunks = streamPrices(lists, counts, context);
   if (file === '-') for await (const chunk of chunks) await writeCsv(chunk, context);
   else await writeNewFile(file, chunks);
   const target = file === '-' ? '' : ` to ${quote(file)}`;
-  terminal.printError(
-    `Wrote the prices of ${count(counts.products, 'product')}${target}. ${count(counts.entries, 'document read')}.\n`,
+  context.terminal.printError(
+    `Wrote the prices of ${count(counts.products, 'product')}${target}. ${count(counts.documentReads, 'document read')}.\n`,
   );
 }
 
 const PRODUCTS_PER_CHUNK = 500;
 
+interface Counts {
+  products: number;
+  documentReads: number;
+}
+
 /** Yields CSV. A product with an entry in only one list has an empty cell for the other price. */
-async function* streamPrices(
-  db: Database,
-  lists: ClaimedLists,
-  counts: { products: number; entries: number },
-): AsyncGenerator<string> {
+async function* streamPrices(lists: KeyLists, counts: Counts, context: CommandContext): AsyncGenerator<string> {
   let rows: [id: string, price: number | null, cost: number | null][] = [];
   yield formatCsv([['product_id', 'price_list_price', 'expected_forward_cost_price']], true);
-  const prices = streamStoredEntries(db, 'price_list', lists);
-  const costs = streamStoredEntries(db, 'expected_forward_cost', lists);
-  try {
-    let [price, cost] = await Promise.all([readNext(prices), readNext(costs)]);
-    while (price !== undefined || cost !== undefined) {
-      const order = compareIds(price?.[0], cost?.[0]);
-      const id = (order <= 0 ? price?.[0] : cost?.[0]) ?? '';
-      rows.push([id, order <= 0 ? (price?.[1] ?? null) : null, order >= 0 ? (cost?.[1] ?? null) : null]);
-      counts.products += 1;
-      counts.entries += order === 0 ? 2 : 1;
-      if (order <= 0) price = await readNext(prices);
-      if (order >= 0) cost = await readNext(costs);
-      if (rows.length === PRODUCTS_PER_CHUNK) {
-        yield formatCsv(rows);
-        rows = [];
-      }
+  const prices = streamEntries('price_list', lists, counts, context);
+  const costs = streamEntries('expected_forward_cost', lists, counts, context);
+  let [price, cost] = await Promise.all([readNext(prices), readNext(costs)]);
+  while (price !== undefined || cost !== undefined) {
+    const order = compareIds(price?.[0], cost?.[0]);
+    const id = (order <= 0 ? price?.[0] : cost?.[0]) ?? '';
+    rows.push([id, order <= 0 ? (price?.[1] ?? null) : null, order >= 0 ? (cost?.[1] ?? null) : null]);
+    counts.products += 1;
+    if (order <= 0) price = await readNext(prices);
+    if (order >= 0) cost = await readNext(costs);
+    if (rows.length === PRODUCTS_PER_CHUNK) {
+      yield formatCsv(rows);
+      rows = [];
     }
-    if (rows.length > 0) yield formatCsv(rows);
-  } finally {
-    await Promise.all([prices.return(undefined), costs.return(undefined)]);
+  }
+  if (rows.length > 0) yield formatCsv(rows);
+}
+
+/** Yields the stored entries of a list in Firestore's order; the price is null if it is not a number. */
+async function* streamEntries(
+  kind: ListKind,
+  lists: KeyLists,
+  counts: Counts,
+  { db, workContext }: CommandContext,
+): AsyncGenerator<[id: string, price: number | null]> {
+  for await (const page of readAllEntries(db, workContext, kind, lists)) {
+    counts.documentReads += billPage(page);
+    for (const entry of page) {
+      const price: unknown = entry.get(fields.entry[kind]);
+      yield [entry.id, typeof price === 'number' ? price : null];
+    }
   }
 }
 

@@ -9,18 +9,17 @@ export interface ReleaseOptions extends ResumeOptions {
 
 export async function releaseKey(id: string, options: ReleaseOptions, context: CommandContext): Promise<number> {
   const { terminal, db, workContext } = context;
-  const found = await findKey(id, options, context);
-  const { record } = found;
-  const { boq_list_id, status, lists } = record;
+  const { key } = await findKey(id, options, context);
+  const { boq_list_id, status, lists } = key.record;
   if (status === 'completed' && lists !== null) throw new ResolutionError('lists_ready');
   if (status !== 'released') {
-    assertActionAllowed(found);
+    assertActionAllowed(key);
     const effect = lists === null ? 'It has no lists, because no market matched.' : 'Its lists stay failed.';
     const question =
       `This releases ${quoteId(boq_list_id)}. ${effect} ` +
       'The next request for it starts a new attempt, with any payload. Nothing is deleted.';
     if (options.yes !== true) await terminal.confirm(question, workContext.signal);
-    await release(record, { by: getOperatorName(options), reason: options.reason }, db, workContext);
+    await release(key.record, { by: getOperatorName(options), reason: options.reason }, db, workContext);
   }
   if (options.json === true) terminal.print(toJson({ released: boq_list_id }));
   else {

@@ -1,8 +1,10 @@
-import { readRequests, type RequestRow } from '../../records/requests';
-import type { KeyRecord } from '../../src/lib/schemas/key-record';
+import { isReadable } from '../../records/find';
+import { readRequests, type AcceptedRequest, type RequestRow } from '../../records/requests';
+import type { KeyStatus } from '../../src/lib/schemas/key-record';
 import { formatCsv, writeCsv } from '../csv';
+import { getNextStep, type NextStep } from '../facts';
 import { formatTime } from '../format';
-import { count, escapeControls, formatNumber } from '../text';
+import { count, cut, escapeControls, fit, formatNumber } from '../text';
 import { toJsonLine, type CommandContext } from './context';
 
 export interface ReportOptions {
@@ -11,7 +13,7 @@ export interface ReportOptions {
   to?: number;
   market?: string;
   sender?: string;
-  status?: KeyRecord['status'][];
+  status?: KeyStatus[];
   csv?: true;
   json?: true;
 }
@@ -23,28 +25,45 @@ export async function report(options: ReportOptions, context: CommandContext): P
   const isWanted = (row: RequestRow) =>
     (market === undefined || row.market_id === market) &&
     (sender === undefined || row.sender === sender) &&
-    (status === undefined || (row.status !== null && status.includes(row.status)));
+    (status === undefined || status.some((each) => each === row.status));
   let read = 0;
   let shown = 0;
+  let billed = 0;
   await writeHeader(options, context);
-  for await (const page of readRequests(db, workContext, { from, to })) {
-    const rows = page.filter(isWanted);
-    read += page.length;
+  for await (const { requests, documentReads } of readRequests(db, workContext, { from, to })) {
+    const rows = requests.map(toReportRow).filter(isWanted);
+    read += requests.length;
+    billed += documentReads;
     shown += rows.length;
     await writeRows(rows, options, context);
   }
-  // For each request, its own record and that of its key are read.
-  terminal.printError(
-    `${count(shown, 'request')} shown, ${formatNumber(read)} read. ${count(2 * read, 'document read')}.\n`,
-  );
+  const summary = `${count(shown, 'request')} shown, ${formatNumber(read)} read. ${count(billed, 'document read')}.`;
+  terminal.printError(`${summary}${shown === 0 ? ` ${describeNothing(options)}` : ''}\n`);
   return 0;
 }
 
+/** Says that the options select nothing, because a wrong one would otherwise look like a quiet month. */
+const describeNothing = ({ from = -Infinity, to = Infinity }: ReportOptions): string =>
+  from < to
+    ? 'No accepted request matches the options.'
+    : 'No day is selected, because --to, the first day that is left out, is not later than --from.';
+
+interface ReportRow extends RequestRow {
+  /** For the present attempt of a key. */
+  next: NextStep;
+}
+
+const toReportRow = ({ row, key }: AcceptedRequest): ReportRow => ({
+  ...row,
+  next: key !== undefined && isReadable(key) ? getNextStep(key) : null,
+});
+
 /** The columns of the table, the most useful first, because lines are cut to the width of the terminal. */
-const TABLE: readonly { title: string; width: number; get: (row: RequestRow) => string | number | null }[] = [
-  { title: 'accepted (UTC)', width: 16, get: ({ created_at }) => formatTime(created_at).slice(0, 16) },
+const TABLE: readonly { title: string; width: number; get: (row: ReportRow) => string | number | null }[] = [
+  { title: 'accepted (UTC)', width: 16, get: ({ created_at }) => toTime(created_at).slice(0, 16) },
   { title: 'boq_list_id', width: 24, get: ({ boq_list_id }) => boq_list_id },
   { title: 'status', width: 15, get: ({ status }) => status },
+  { title: 'next', width: 7, get: ({ next }) => next },
   { title: 'month', width: 7, get: ({ month }) => month },
   { title: 'market', width: 12, get: ({ market_id }) => market_id },
   {
@@ -74,6 +93,7 @@ const CSV_COLUMNS = [
   'products',
   'status',
   'failure_cause',
+  'next',
   'expected_forward_cost_id',
   'price_list_id',
   'document_id',
@@ -89,7 +109,7 @@ async function writeHeader({ csv, json }: ReportOptions, context: CommandContext
 }
 
 async function writeRows(
-  rows: readonly RequestRow[],
+  rows: readonly ReportRow[],
   { csv, json }: ReportOptions,
   context: CommandContext,
 ): Promise<void> {
@@ -110,7 +130,9 @@ async function writeRows(
   }
 }
 
-const toIsoTime = (ms: number): string => formatTime(ms).replace(' UTC', 'Z').replace(' ', 'T');
+const toTime = (ms: number | null): string => (ms === null ? '' : formatTime(ms));
+
+const toIsoTime = (ms: number | null): string => toTime(ms).replace(' UTC', 'Z').replace(' ', 'T');
 
 function writeLine(
   cells: readonly (string | number | null)[],
@@ -119,9 +141,6 @@ function writeLine(
   const line = cells.map((cell, i) => fit(escapeControls(String(cell ?? '')), TABLE[i]?.width ?? 0)).join('  ');
   const { columns } = terminal.streams.stdout;
   // A pseudo-terminal without a size has 0 columns.
-  const shown = columns ? line.slice(0, columns) : line;
+  const shown = columns ? cut(line, columns) : line;
   return terminal.write(`${shown.trimEnd()}\n`, workContext.signal);
 }
-
-const fit = (text: string, width: number): string =>
-  text.length > width ? `${text.slice(0, width - 1)}…` : text.padEnd(width);

@@ -1,9 +1,9 @@
-import { retry } from '../../src/lib/firestore/retry';
-import type { FoundKeyRecord } from '../../records/stored-records';
+import type { ReadableKey } from '../../records/find';
 import type { FailureCause, KeyRecord } from '../../src/lib/schemas/key-record';
 import { ResolutionError, resume } from '../../src/price-lists/resume';
-import { readStoredPayload } from '../../src/price-lists/payload';
+import { UnusablePayloadError } from '../../src/price-lists/payload';
 import { describeError } from '../errors';
+import { readPayload } from '../facts';
 import { count, escapeControls, escapeJsonControls, quoteId } from '../text';
 import { readKeys } from './list';
 import {
@@ -56,14 +56,13 @@ export async function resumeKeys(
   const pending = options.cause === undefined ? [] : await findFailed(options.cause, context);
   for (const id of ids) {
     await attempt(id, async () => {
-      const found = await findKey(id, options, context);
-      const { record } = found;
-      const { boq_list_id, status, response } = record;
+      const { key } = await findKey(id, options, context);
+      const { boq_list_id, status, response } = key.record;
       if (status === 'completed' && response !== null)
         report({ boq_list_id, result: 'completed', reason: null, response });
       else {
-        await assertResumable(found, context);
-        pending.push(record);
+        await assertResumable(key, context);
+        pending.push(key.record);
       }
     });
   }
@@ -92,12 +91,11 @@ async function findFailed(cause: FailureCause, context: CommandContext): Promise
   return records.filter(({ failure_cause }) => failure_cause === cause).sort((a, b) => a.updated_at - b.updated_at);
 }
 
-async function assertResumable(found: FoundKeyRecord, context: CommandContext): Promise<void> {
-  const { record } = found;
-  if (record.status === 'released') throw new ResolutionError('key_released');
-  assertActionAllowed(found);
-  const payload = await retry(() => readStoredPayload(context.db, record), context.workContext, 'outage');
-  if (payload.kind === 'invalid') throw new ResolutionError('payload_unusable', payload.reason);
+async function assertResumable(key: ReadableKey, context: CommandContext): Promise<void> {
+  if (key.record.status === 'released') throw new ResolutionError('key_released');
+  assertActionAllowed(key);
+  const payload = await readPayload(key.record, context);
+  if (payload instanceof UnusablePayloadError) throw payload;
 }
 
 /** How many keys the question names at most. */
@@ -116,7 +114,7 @@ async function confirmResume(
   const lists =
     products === 0
       ? 'There are no lists, because no market matched.'
-      : `Missing entries of ${count(products, 'product')} are written, and the lists become ready.`;
+      : `The entries of ${count(products, 'product')} are written, and the lists become ready.`;
   await terminal.confirm(`This resumes ${keys}. ${lists} The response is stored for the client.`, workContext.signal);
 }
 

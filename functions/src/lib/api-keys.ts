@@ -20,21 +20,28 @@ const NAMED_DIGEST = /^([a-z\d-]{1,32}):([\da-fA-F]{64})$/;
 
 export const sha256 = (text: string | Buffer): Buffer => createHash('sha256').update(text).digest();
 
+/** The digest of an empty key, which a request without a key would match. */
+const DIGEST_OF_NOTHING = sha256('');
+
+/** A digest without its name. As a plain key, it would open the service to anyone who has read the digest. */
+const DIGEST_ALONE = /^[\da-fA-F]{64}$/;
+
 /**
  * Parses the API key setting: one key per line, so that a new one can be added before the old one is
  * removed. A line is a name with a digest, such as `acme:<64 hex digits>`, or a plain key. A line that
- * begins with `#` is a comment. Whitespace around a line is ignored. Any other line with whitespace or
- * a colon is invalid, and the valid lines still work.
+ * begins with `#` is a comment. Whitespace around a line is ignored. The digest of an empty key, a digest
+ * without a name, and any other line with whitespace or a colon are invalid. The valid lines still work.
  */
 export function parseApiKeys(setting: string): ApiKeySetting {
   const parsed: ApiKeySetting = { keys: [], plainKeys: [], invalidLines: [] };
   for (const [i, line] of setting.split('\n').entries()) {
     const text = line.trim();
     if (text === '' || text.startsWith('#')) continue;
-    const [, name, digest] = NAMED_DIGEST.exec(text) ?? [];
-    if (name !== undefined && digest !== undefined) {
-      parsed.keys.push({ name, digest: Buffer.from(digest, 'hex') });
-    } else if (/[\s:]/.test(text)) {
+    const [, name, hex = ''] = NAMED_DIGEST.exec(text) ?? [];
+    const digest = Buffer.from(hex, 'hex');
+    if (name !== undefined && !digest.equals(DIGEST_OF_NOTHING)) {
+      parsed.keys.push({ name, digest });
+    } else if (/[\s:]/.test(text) || DIGEST_ALONE.test(text)) {
       parsed.invalidLines.push(i + 1);
     } else {
       const plainDigest = sha256(text);

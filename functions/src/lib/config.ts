@@ -8,6 +8,12 @@ import { findOriginProblem } from './origins';
  * an instance read the environment.
  */
 
+/** An invalid setting. Its stack is only its message, so that the loaders of functions print no stack frames. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  override readonly stack = this.message;
+}
+
 export const apiKeySecret = defineSecret('API_KEY');
 
 const corsAllowedOrigins = defineString('CORS_ALLOWED_ORIGINS', {
@@ -24,7 +30,7 @@ const databaseId = defineString('DATABASE_ID', {
   description: 'Differs from (default) after a restore: Google restores only into a new database.',
 });
 
-const writesPaused = defineBoolean('WRITES_PAUSED', {
+const writesPaused = defineFlag('WRITES_PAUSED', {
   default: false,
   label: 'Whether add price lists and the sweep are paused',
   description: 'Set it while a restore imports data. Reads continue.',
@@ -60,12 +66,6 @@ export const areWritesPaused = (): boolean => writesPaused.value();
 
 export const getAllowedOrigins = (): string[] => parseOrigins(corsAllowedOrigins.value());
 
-/** An invalid setting. Its stack is only its message, so that the loaders of functions print no stack frames. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-  override readonly stack = this.message;
-}
-
 /**
  * Fails the start of an instance of get warehouses, and a deployment, if an allowed origin can never match.
  * Reads the environment directly, because a parameter must not be read while a deployment loads the module.
@@ -94,6 +94,18 @@ export const isEmulated = (): boolean => process.env['FUNCTIONS_EMULATOR'] !== u
 
 /** Firebase's emulator sets `K_SERVICE` too. */
 export const isCloudRunInstance = (): boolean => process.env['K_SERVICE'] !== undefined && !isEmulated();
+
+/**
+ * Defines a parameter that is exactly `true` or `false`. The SDK takes every other text for false, so a mistyped pause
+ * would pause nothing. Reads the environment directly, for the same reason as {@link assertAllowedOrigins}.
+ *
+ * @throws ConfigError, which fails the start of an instance
+ */
+function defineFlag(name: string, options: Parameters<typeof defineBoolean>[1]): ReturnType<typeof defineBoolean> {
+  const text = process.env[name];
+  if (text === undefined || text === 'true' || text === 'false') return defineBoolean(name, options);
+  throw new ConfigError(`${name} must be "true" or "false", not ${JSON.stringify(text)}.`);
+}
 
 function parseOrigins(value: string): string[] {
   return value

@@ -10,17 +10,28 @@ export interface WorkContext {
   readonly random: () => number;
   /** Creates a token that no other attempt has had. */
   readonly newToken: () => string;
+  /** The sizes of what is written. */
+  readonly sizes: WriteSizes;
   /** Trace id of the request, 32 hex digits; null without one. */
   readonly traceId: string | null;
   /** For the log line of a request. */
   readonly counters: Counters;
 }
 
+/** The sizes of what is written. Tests that check the order of calls pass smaller ones. */
+export type WriteSizes = typeof WRITE_SIZES;
+
+export const WRITE_SIZES = {
+  /** Maximum number of entries in one batch (docs/api.md#behaviour-of-add-price-lists). */
+  batchEntries: 500,
+  /** Maximum size of a chunk of a payload. A Firestore document holds at most 1 MiB, including its name. */
+  chunkBytes: 1_000_000,
+};
+
 export interface Counters {
   firestoreCalls: number;
   /** Number of repeated tries. A try can have several calls. */
   retries: number;
-  records: number;
   phasesMs: Partial<Record<Phase, number>>;
 }
 
@@ -41,6 +52,7 @@ export const createWorkContext = (signal: AbortSignal, traceId: string | null = 
   clock: systemClock,
   random: Math.random,
   newToken: randomUUID,
+  sizes: WRITE_SIZES,
   traceId,
-  counters: { firestoreCalls: 0, retries: 0, records: 0, phasesMs: {} },
+  counters: { firestoreCalls: 0, retries: 0, phasesMs: {} },
 });

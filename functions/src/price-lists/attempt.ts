@@ -1,87 +1,120 @@
 import { getErrorMessage, StoppedError } from '../lib/errors';
-import { isTransient } from '../lib/firestore/retry';
-import { setListDocuments } from '../lib/repositories/price-lists';
+import { isTransient, retry } from '../lib/firestore/retry';
+import type { FailureCause, KeyRecord, Progress } from '../lib/schemas/key-record';
+import { LEASE_DURATION_MS, RENEWAL_INTERVAL_MS, type RetryRegime } from '../lib/time-limits';
 import { measurePhase } from '../lib/work-context';
-import type { FailureCause } from '../lib/schemas/key-record';
-import { writeEntries, type PendingEntries } from './entries';
-import type { KeyOutcome } from './key-state-machine';
-import { LeaseLostError, type RunningAttempt } from './running-attempt';
-import { createListDocuments } from './stored-documents';
-import type { PriceListSubmission } from './submission-parser';
-import { isTransientCause, SWEEP_WAIT_MS } from './sweep-schedule';
+import { writeEntries, type Products } from './entries';
+import type { KeyOutcome } from './key';
+import { applyEvent, applyWithinReserve, type KeyStore } from './key-store';
+import { readStoredPayload } from './payload';
+import { SWEEP_WAIT_MS } from './schedule';
 
-/** Storing the payload failed, so the sweep does not resume the attempt. */
-export class PayloadNotStoredError extends Error {
-  constructor(cause: unknown) {
-    super(`the payload was not stored completely: ${getErrorMessage(cause)}`, { cause });
+export class LeaseLostError extends Error {
+  constructor() {
+    super('another event was applied to the key after the lease of the attempt expired');
   }
 }
 
-export type AttemptOutcome =
-  | KeyOutcome
-  /** An error ended the attempt, and the state of its key is unknown. `retryAfterMs`: as for `failed`. */
-  | { kind: 'unknown'; reason: string; retryAfterMs: number | null };
+/**
+ * An attempt that this process carries out. {@link call} makes all its writes, except that of its failure.
+ *
+ * No timer renews the lease. Instead, each try of a call first renews it if that is due. So an instance
+ * without CPU does not keep its lease, and a short attempt makes no extra call.
+ */
+export class Attempt {
+  /** The key record that the claim or the resume stored. */
+  readonly record: KeyRecord;
+  #heldUntil: number;
+  #renewal: Promise<void> | undefined;
+  #progress: Progress = { entries_written: 0, entries_total: 0 };
+
+  /** @param regime of its retries: `attempt` for a creation, because a client waits for it, otherwise `outage` */
+  constructor(
+    { record, heldUntil }: Extract<KeyOutcome, { kind: 'owned' }>,
+    readonly key: KeyStore,
+    private readonly regime: RetryRegime,
+    private readonly onProgress: (progress: Progress) => void = () => undefined,
+  ) {
+    this.record = record;
+    this.#heldUntil = heldUntil;
+  }
+
+  setProgress(progress: Progress): void {
+    this.#progress = progress;
+    this.onProgress(progress);
+  }
+
+  /** Makes a call under the lease, and repeats it after a transient error or a conflict. @throws LeaseLostError, or as `retry` does */
+  call<T>(fn: () => Promise<T>): Promise<T> {
+    const callUnderLease = async () => {
+      await this.#renewIfDue();
+      return fn();
+    };
+    return retry(callUnderLease, this.key.context, this.regime);
+  }
+
+  async #renewIfDue(): Promise<void> {
+    const { clock, signal } = this.key.context;
+    // After a slow renewal, the next one can be due at once.
+    while (clock.elapsedMs() >= this.#heldUntil - LEASE_DURATION_MS + RENEWAL_INTERVAL_MS) {
+      this.#renewal ??= this.#renew().finally(() => {
+        this.#renewal = undefined;
+      });
+      await this.#renewal;
+      // The caller no longer waits for a try whose signal aborted, so the try must not write.
+      signal.throwIfAborted();
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const outcome = await applyEvent(this.key, { kind: 'renew', attempt: this.record, progress: this.#progress });
+    if (outcome.kind !== 'owned') throw new LeaseLostError();
+    this.#heldUntil = outcome.heldUntil;
+  }
+}
 
 /**
- * Carries out an attempt that owns its key. Once its payload is stored, a stopped attempt can be resumed.
+ * Carries out an attempt that owns its key: writes the entries of both lists in batches, then completes the key. After
+ * an error, fails the attempt. A call that fails can have taken effect, so every step is safe to repeat.
  *
- *     prepare      a creation stores the rest of the payload; a resume reads the payload if needed, and finds what to write
- *     write        stores the entries of both lists, in batches
- *     complete     makes both lists ready, completes the key and stores the response, in one commit
- *
- * After an error in any step, one commit marks both lists as failed and the key as requiring review, if the
- * attempt is still in progress. A call that fails can have taken effect, so every step is safe to repeat.
- *
+ * @param given the products; undefined for a resume, which reads the stored payload
  * @returns the outcome; `cause`: the error that ended the attempt
  */
 export async function runAttempt(
-  attempt: RunningAttempt,
-  prepare: (attempt: RunningAttempt) => Promise<{ submission: PriceListSubmission; pending: PendingEntries }>,
-): Promise<{ outcome: AttemptOutcome; cause?: unknown }> {
-  const { counters } = attempt.keys.context;
+  attempt: Attempt,
+  given?: Products,
+): Promise<{ outcome: KeyOutcome; cause?: unknown }> {
+  const { key, record } = attempt;
+  const { counters } = key.context;
   try {
-    const submission = await measurePhase(counters, 'entries', async () => {
-      const work = await prepare(attempt);
-      await writeEntries(work.submission.products, work.pending, attempt);
-      return work.submission;
+    await measurePhase(counters, 'entries', async () => {
+      const products = given ?? (await attempt.call(() => readStoredPayload(key.db, record))).products;
+      await writeEntries(products, attempt);
     });
-    return { outcome: await measurePhase(counters, 'completion', () => complete(attempt, submission)) };
+    const complete = () => attempt.call(() => applyEvent(key, { kind: 'complete', attempt: record }));
+    return { outcome: await measurePhase(counters, 'completion', complete) };
   } catch (cause) {
     return { outcome: await fail(attempt, cause), cause };
   }
-}
-
-function complete(attempt: RunningAttempt, { info }: PriceListSubmission): Promise<KeyOutcome> {
-  const { keys, record } = attempt;
-  const event = { kind: 'complete', attempt: record, info } as const;
-  return attempt.call(() =>
-    keys.apply(event, (writes, completed) => {
-      const { lists, updated_at } = completed;
-      if (lists === null) return;
-      setListDocuments(keys.db, writes, lists, createListDocuments(completed, lists, info, 'ready', updated_at));
-    }),
-  );
 }
 
 /**
  * Fails an attempt that cannot continue, within the time reserved for this. If its completion took effect and
  * only the response was lost, the outcome is that completion.
  */
-async function fail({ keys, record }: RunningAttempt, error: unknown): Promise<AttemptOutcome> {
-  const reason = getErrorMessage(error);
-  const cause = classifyFailure(error, keys.context.signal);
+async function fail({ key, record }: Attempt, error: unknown): Promise<KeyOutcome> {
+  const failure = getErrorMessage(error);
+  const cause = classifyFailure(error, key.context.signal);
   try {
-    return await keys.applyWithinReserve({ kind: 'fail', attempt: record, reason, cause });
-  } catch (failure) {
-    // If neither a completion nor this failure took effect, the first event after the lease expires stores a failure.
-    const text = `${reason}; the failure could not be stored: ${getErrorMessage(failure)}`;
-    const retryAfterMs = isTransientCause(cause) ? SWEEP_WAIT_MS : null;
-    return { kind: 'unknown', reason: text, retryAfterMs };
+    return await applyWithinReserve(key, { kind: 'fail', attempt: record, failure, cause });
+  } catch (notStored) {
+    // If nothing took effect, the sweep takes over when the lease has expired.
+    const reason = `${failure}; the failure could not be stored: ${getErrorMessage(notStored)}`;
+    return { kind: 'failed', reason, retryAfterMs: SWEEP_WAIT_MS };
   }
 }
 
 function classifyFailure(error: unknown, signal: AbortSignal): FailureCause {
-  if (error instanceof PayloadNotStoredError) return 'error';
   if (error instanceof LeaseLostError) return 'lease_expired';
   if (signal.aborted) return signal.reason instanceof StoppedError ? 'stopped' : 'timeout';
   return isTransient(error) ? 'unavailable' : 'error';

@@ -1,41 +1,37 @@
+import { ApiError } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
 import type { PriceListLogger } from '../lib/logging/attempts';
-import {
-  keyDocument,
-  newDocumentId,
-  readKeyAndMarket,
-  setListDocuments,
-  setPayloadChunk,
-  setRequestRecord,
-} from '../lib/repositories/price-lists';
-import { measurePhase, type WorkContext } from '../lib/work-context';
-import type { PriceListInfo } from '../lib/schemas/add-price-lists';
-import type { ClaimedLists, KeyRecord } from '../lib/schemas/key-record';
+import { keyDocument, readKeyAndMarket } from '../lib/repositories/keys';
+import { createRequest, newDocumentId } from '../lib/repositories/requests';
+import type { PriceListSubmission } from '../lib/schemas/add-price-lists';
 import { MAX_TEXT_BYTES } from '../lib/schemas/fields';
+import { getMarketFacts, type Claim, type KeyLists, type KeyRecord, type MarketFacts } from '../lib/schemas/key-record';
 import type { Market } from '../lib/schemas/responses';
-import { PayloadNotStoredError, runAttempt, type AttemptOutcome } from './attempt';
-import { toCreationResult, type CreationResult } from './creation-result';
-import { getAllEntries } from './entries';
-import type { AttemptDraft } from './key-state-machine';
-import { KeyStore, type AppliedOutcome } from './key-store';
-import { MAX_CLAIM_CHUNKS, Payload } from './payload';
-import { RunningAttempt } from './running-attempt';
-import { createListDocuments } from './stored-documents';
-import type { PriceListSubmission } from './submission-parser';
+import { measurePhase, type WorkContext } from '../lib/work-context';
+import { Attempt, runAttempt } from './attempt';
+import type { KeyOutcome } from './key';
+import { decide, setRecord, type KeyStore } from './key-store';
+import { compressToChunks, computeFingerprint } from './payload';
 
-interface CreationRequest {
+export interface CreationRequest {
   requestId: string;
   apiKeyId: string;
   log: PriceListLogger;
+}
+
+export interface CreationResult {
+  response: string;
+  replayed: boolean;
+  facts: MarketFacts;
 }
 
 /**
  * Creates both lists of a submission exactly once for its key, if the market exists.
  *
  * @param context its signal aborts early enough to leave the time reserved for failing the attempt
- * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed; the
- * error of a claim that had no effect, or of the read that checks whether it had one
+ * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed, payload_too_large;
+ * the error of a claim. A claim whose replies were lost can have taken effect: the sweep then finishes its attempt.
  */
 export async function createPriceLists(
   submission: PriceListSubmission,
@@ -43,109 +39,107 @@ export async function createPriceLists(
   db: Database,
   context: WorkContext,
 ): Promise<CreationResult> {
-  const payload = new Payload(submission);
-  const keys = new KeyStore(keyDocument(db, submission.info.boq_list_id), db, context);
-  const claimed = await measurePhase(context.counters, 'claim', () => claim(payload, request, keys));
   const { log } = request;
+  const key: KeyStore = { reference: keyDocument(db, submission.info.boq_list_id), db, context };
+  const claim = createClaim(submission, request, key);
+  const tryToClaim = () => claimKey(key, claim, submission, request.requestId);
+  const claimed = await measurePhase(context.counters, 'claim', () => retry(tryToClaim, context, 'outage'));
   if (claimed.kind !== 'owned') {
     if (claimed.kind === 'completed' && claimed.isOwn) log.completed(claimed.record);
-    return toCreationResult(claimed);
+    return toResult(claimed);
   }
-
   log.claimed(claimed.record);
-  const attempt = new RunningAttempt(claimed, keys, 'attempt');
-  const { outcome, cause } = await runAttempt(attempt, async () => {
-    await storeRemainingChunks(payload, attempt);
-    return { submission, pending: getAllEntries(submission.products) };
-  });
+  const { outcome, cause } = await runAttempt(new Attempt(claimed, key, 'attempt'), submission.products);
   logOutcome(outcome, claimed.record, log);
-  return toCreationResult(outcome, cause);
+  return toResult(outcome, cause);
 }
 
-function logOutcome(outcome: AttemptOutcome, attempt: KeyRecord, log: PriceListLogger): void {
-  if (outcome.kind === 'failed') log.failed(attempt, outcome.reason, outcome.retryAfterMs === null);
-  else if (outcome.kind === 'unknown') log.failed(attempt, outcome.reason, false);
-  else if (outcome.kind === 'completed' && outcome.isOwn) log.completed(outcome.record);
-  else log.superseded(attempt, outcome.kind);
-}
-
-type NewAttempt = Omit<AttemptDraft, 'lists' | 'payload_chunks'>;
-
-/** Claims the key of a payload if it is available. @returns `owned` with the attempt, or the state of the key */
-async function claim(payload: Payload, request: CreationRequest, keys: KeyStore): Promise<AppliedOutcome> {
-  const { info, products } = payload.submission;
-  // Created once, so a repeated try recognizes its own claim.
-  const newAttempt: NewAttempt = {
-    owner: keys.context.newToken(),
-    fingerprint: payload.fingerprint,
-    products_count: products.ids.length,
-    market_id: info.market_id,
-    document_id: newDocumentId(keys.db),
-    trace_id: keys.context.traceId,
-    key_id: request.apiKeyId,
-  };
-  try {
-    return await retry(() => tryClaim(payload, newAttempt, request, keys), keys.context, 'claim');
-  } catch (cause) {
-    // The claim can have taken effect, and its attempt would then block the key. So the error is thrown only
-    // if a read shows that the key is still available.
-    const outcome = await keys.applyWithinReserve({ kind: 'expire', caller: newAttempt });
-    if (outcome.kind === 'available') throw cause;
-    return outcome;
-  }
-}
-
-/** Tries once to claim the key. One commit stores its record, the request record, the first chunks and any list documents. */
-async function tryClaim(
-  payload: Payload,
-  newAttempt: NewAttempt,
-  { requestId }: CreationRequest,
-  keys: KeyStore,
-): Promise<AppliedOutcome> {
-  const { info } = payload.submission;
-  const { db, reference } = keys;
-  const startedAt = keys.context.clock.elapsedMs();
-  const { key, market } = await readKeyAndMarket(db, reference, info.market_id);
-  // A replay returns here, before the payload is compressed.
-  const found = await keys.applyTo(key, startedAt, { kind: 'expire', caller: newAttempt });
-  if (found.kind !== 'available') return found;
-  const chunks = await payload.getChunks();
-  const lists = market && createClaimedLists(market, info, keys);
-  const attempt: AttemptDraft = { ...newAttempt, payload_chunks: chunks.length, lists };
-  const isStored = chunks.length <= MAX_CLAIM_CHUNKS;
-  return keys.applyTo(key, startedAt, { kind: 'claim', attempt, info, isStored }, (writes, record) => {
-    setRequestRecord(db, writes, record, info, requestId);
-    for (const [i, data] of chunks.slice(0, MAX_CLAIM_CHUNKS).entries()) setPayloadChunk(db, writes, record, i, data);
-    if (lists === null) return;
-    setListDocuments(db, writes, lists, createListDocuments(record, lists, info, 'processing', record.claimed_at));
-  });
-}
-
-function createClaimedLists(market: Market, info: PriceListInfo, { db }: KeyStore): ClaimedLists {
-  const currency = nullIfTooLong(market.currency_iso) ?? info.currency_iso;
+/** Creates what a claim stores. Every try stores the same, so a repeated try recognises its own claim. */
+function createClaim({ info, products }: PriceListSubmission, { apiKeyId }: CreationRequest, key: KeyStore) {
+  const { boq_list_id, market_id, name, date } = info;
   return {
-    expected_forward_cost_id: newDocumentId(db),
-    price_list_id: newDocumentId(db),
+    boq_list_id,
+    owner: key.context.newToken(),
+    fingerprint: computeFingerprint({ info, products }),
+    products_count: products.size,
+    market_id,
+    name,
+    date,
+    document_id: newDocumentId(key.db),
+    list_ids: { expected_forward_cost_id: newDocumentId(key.db), price_list_id: newDocumentId(key.db) },
+    trace_id: key.context.traceId,
+    key_id: apiKeyId,
+  };
+}
+
+/** Tries once to claim a key. One commit stores its record, both list documents, the request record and the payload. */
+async function claimKey(
+  key: KeyStore,
+  { list_ids, ...draft }: ReturnType<typeof createClaim>,
+  submission: PriceListSubmission,
+  requestId: string,
+): Promise<KeyOutcome> {
+  const { db, context } = key;
+  const { info } = submission;
+  const startedAt = context.clock.elapsedMs();
+  const { key: found, market } = await readKeyAndMarket(db, key.reference, info.market_id);
+  const claim: Claim = { ...draft, lists: market && { ...list_ids, ...toListFacts(market, info.currency_iso) } };
+  const { record, lists, outcome } = decide(found, { kind: 'claim', claim }, startedAt);
+  if (record === undefined) return outcome;
+  // Only now, because a replay needs no chunks.
+  const chunks = await compressToChunks(submission, context.sizes.chunkBytes);
+  context.signal.throwIfAborted();
+  await db.commit((writes) => {
+    setRecord(writes, db, found, record, lists);
+    createRequest(db, writes, record, { info, requestId, chunks });
+  });
+  return outcome;
+}
+
+function toListFacts(market: Market, requestedCurrency: string) {
+  const currency = nullIfTooLong(market.currency_iso) ?? requestedCurrency;
+  return {
     market_name: nullIfTooLong(market.name),
     market_iso: nullIfTooLong(market.country_iso),
     currency,
-    currency_differs: currency !== info.currency_iso,
-  };
+    currency_differs: currency !== requestedCurrency,
+  } satisfies Omit<KeyLists, 'expected_forward_cost_id' | 'price_list_id'>;
 }
 
 /** Treats a text of a market that is too long for a text field as missing. */
 const nullIfTooLong = (text: string | null): string | null =>
   text === null || Buffer.byteLength(text) > MAX_TEXT_BYTES ? null : text;
 
-/** Stores the chunks of the payload that did not fit into the claim. @throws PayloadNotStoredError */
-async function storeRemainingChunks(payload: Payload, attempt: RunningAttempt): Promise<void> {
-  const { record, keys } = attempt;
-  try {
-    for (const [index, data] of (await payload.getChunks()).entries()) {
-      if (index < MAX_CLAIM_CHUNKS) continue;
-      await attempt.call(() => keys.db.commit((writes) => setPayloadChunk(keys.db, writes, record, index, data)));
+function logOutcome(outcome: KeyOutcome, attempt: KeyRecord, log: PriceListLogger): void {
+  if (outcome.kind === 'failed') log.failed(attempt, outcome.reason, outcome.retryAfterMs === null);
+  else if (outcome.kind === 'completed' && outcome.isOwn) log.completed(outcome.record);
+  else log.superseded(attempt, outcome.kind);
+}
+
+/** @param cause the error that ended the request's own attempt. @throws ApiError */
+function toResult(outcome: KeyOutcome, cause?: unknown): CreationResult {
+  switch (outcome.kind) {
+    case 'completed':
+      return { response: outcome.response, replayed: !outcome.isOwn, facts: getMarketFacts(outcome.record) };
+    case 'payload_mismatch':
+      throw new ApiError('idempotency_key_reused', 'another payload holds the key', { cause });
+    case 'in_progress': {
+      const { retryAfterMs } = outcome;
+      throw new ApiError('request_in_progress', 'an attempt on the key is in progress', { cause, retryAfterMs });
     }
-  } catch (cause) {
-    throw new PayloadNotStoredError(cause);
+    case 'in_review': {
+      const { retryAfterMs } = outcome;
+      const needsOperator = retryAfterMs === null;
+      throw new ApiError('review_required', 'the key requires review', { cause, retryAfterMs, needsOperator });
+    }
+    case 'released':
+      throw new ApiError('review_required', 'an operator released the attempt', { cause });
+    case 'failed': {
+      const { reason, retryAfterMs } = outcome;
+      const needsOperator = retryAfterMs === null;
+      throw new ApiError('creation_failed', reason, { cause, retryAfterMs, needsOperator });
+    }
+    case 'owned':
+      throw new ApiError('creation_failed', 'the attempt neither completed nor failed', { cause });
   }
 }

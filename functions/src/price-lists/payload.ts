@@ -1,59 +1,42 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { TextDecoder } from 'node:util';
-import { createGunzip, createGzip } from 'node:zlib';
-import { isDocumentId } from '../lib/document-id';
-import { ApiError } from '../lib/errors';
+import { promisify } from 'node:util';
+import { createGzip, gunzip } from 'node:zlib';
+import { sha256 } from '../lib/api-keys';
+import { ApiError, getErrorMessage, PayloadTooLargeError } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
-import { JsonSyntaxError } from '../lib/json/body-parser';
-import { readPayloadChunks } from '../lib/repositories/price-lists';
-import { infoSchema, type PriceListInfo } from '../lib/schemas/add-price-lists';
-import type { Attempt } from '../lib/schemas/key-record';
-import { createPriceListParser, type PriceListSubmission } from './submission-parser';
+import { parseJson } from '../lib/json';
+import { readPayloadChunks } from '../lib/repositories/requests';
+import {
+  infoSchema,
+  parsePriceLists,
+  type PriceListInfo,
+  type PriceListSubmission,
+} from '../lib/schemas/add-price-lists';
+import type { KeyRecord } from '../lib/schemas/key-record';
 
-/** A Firestore document holds at most 1 MiB, including its name. */
-export const MAX_CHUNK_BYTES = 1_000_000;
+/** A commit holds at most 10 MiB. The claim stores all chunks in one, beside records that take up to 100 KB. */
+export const MAX_STORED_BYTES = 9 * 1024 * 1024;
 
-/** A commit holds at most 10 MiB, and the key record can be as large as 1 MiB. */
-export const MAX_CLAIM_CHUNKS = 9;
-
-export class Payload {
-  readonly fingerprint: string;
-  #chunks: Promise<Buffer[]> | undefined;
-
-  constructor(readonly submission: PriceListSubmission) {
-    this.fingerprint = computeFingerprint(submission);
-  }
-
-  /** Compresses the submission when first called, because a replay needs no chunks. */
-  getChunks(): Promise<readonly Buffer[]> {
-    this.#chunks ??= compressToChunks(this.submission);
-    return this.#chunks;
-  }
-}
-
-/** About how many characters to hash, compress or inflate at a time. V8 frees much longer strings late. */
-const TEXT_CHUNK_CHARACTERS = 16 * 1024;
+/** About how many characters to hash or compress at a time. V8 frees much longer strings late. */
+const PART_CHARACTERS = 16 * 1024;
 
 /**
- * Yields the canonical JSON of a submission in chunks. Equal submissions have the same text: keys are in code-unit order,
+ * Yields the canonical JSON of a submission in parts. Equal submissions have the same text: keys are in code-unit order,
  * numbers in JavaScript's format, and currency codes in uppercase. So `1` and `1.0`, or `usd` and `USD`, make no
  * difference, but ids such as `a` and `A` do.
  */
 export function* streamCanonicalJson({ info, products }: PriceListSubmission): Generator<string, undefined> {
-  let chunk = `{"info":${toCanonicalInfo(info)},"products":{`;
+  let part = `{"info":${toCanonicalInfo(info)},"products":{`;
   let separator = '';
-  const { ids, expectedForwardCostPrices, priceListPrices } = products;
-  for (const [i, id] of ids.entries()) {
-    const prices = `{"expected_forward_cost_price":${expectedForwardCostPrices[i]},"price_list_price":${priceListPrices[i]}}`;
-    chunk += `${separator}${JSON.stringify(id)}:${prices}`;
+  for (const [id, { expected_forward_cost_price, price_list_price }] of products) {
+    part += `${separator}${JSON.stringify(id)}:{"expected_forward_cost_price":${expected_forward_cost_price},"price_list_price":${price_list_price}}`;
     separator = ',';
-    if (chunk.length >= TEXT_CHUNK_CHARACTERS) {
-      yield chunk;
-      chunk = '';
-    }
+    if (part.length < PART_CHARACTERS) continue;
+    yield part;
+    part = '';
   }
-  yield `${chunk}}}`;
+  yield `${part}}}`;
 }
 
 const INFO_KEYS = Object.keys(infoSchema.shape).sort();
@@ -61,65 +44,61 @@ const INFO_KEYS = Object.keys(infoSchema.shape).sort();
 /** Leaves out absent fields, so an optional field that is added later changes no earlier fingerprint. */
 const toCanonicalInfo = (info: PriceListInfo): string => JSON.stringify(info, INFO_KEYS);
 
+/** Returns the lowercase hex SHA-256 of the canonical JSON. */
 export function computeFingerprint(submission: PriceListSubmission): string {
   const hash = createHash('sha256');
-  for (const text of streamCanonicalJson(submission)) hash.update(text);
+  for (const part of streamCanonicalJson(submission)) hash.update(part);
   return hash.digest('hex');
 }
 
-/** Returns the stored form of a payload: canonical JSON, compressed with gzip, in chunks of at most 1 MB. */
-export async function compressToChunks(submission: PriceListSubmission): Promise<Buffer[]> {
+/**
+ * Returns the stored form of a payload: canonical JSON, compressed with gzip, in chunks.
+ *
+ * @throws PayloadTooLargeError
+ */
+export async function compressToChunks(submission: PriceListSubmission, chunkBytes: number): Promise<Buffer[]> {
   const text = Readable.from(streamCanonicalJson(submission), { objectMode: false });
-  const gzip = text.compose(createGzip()) as Readable;
-  const packed = Buffer.concat(await gzip.toArray());
-  const starts = Array.from({ length: Math.ceil(packed.length / MAX_CHUNK_BYTES) }, (_, i) => i * MAX_CHUNK_BYTES);
-  return starts.map((start) => packed.subarray(start, start + MAX_CHUNK_BYTES));
+  const packed = Buffer.concat((await text.pipe(createGzip()).toArray()) as Buffer[]);
+  if (packed.length > MAX_STORED_BYTES) throw new PayloadTooLargeError('compressed', MAX_STORED_BYTES);
+  const count = Math.ceil(packed.length / chunkBytes);
+  return Array.from({ length: count }, (_, i) => packed.subarray(i * chunkBytes, (i + 1) * chunkBytes));
 }
 
-export type StoredPayload =
-  | { kind: 'valid'; submission: PriceListSubmission }
-  /** `chunks`: the number of stored chunks. */
-  | { kind: 'invalid'; reason: string; chunks: number };
+/** A stored payload that the service cannot use. Its message says why. */
+export class UnusablePayloadError extends Error {
+  override readonly name = 'UnusablePayloadError';
+}
 
-export const readStoredPayload = async (db: Database, attempt: Attempt): Promise<StoredPayload> =>
-  isDocumentId(attempt.document_id)
-    ? parseStoredPayload(await readPayloadChunks(db, attempt), attempt)
-    : { kind: 'invalid', reason: 'its document_id is not the id of a document', chunks: 0 };
+const inflate = promisify(gunzip);
 
 /**
- * Checks the stored chunks of an attempt against its fingerprint. The text is parsed while it is
- * inflated, because a sweep holds several payloads in memory at once.
+ * Reads the accepted payload of an attempt.
  *
- * @throws any error that does not come from the stored payload itself
+ * @throws UnusablePayloadError; any other error does not come from the stored payload itself
  */
-export async function parseStoredPayload(
-  chunks: readonly Buffer[],
-  attempt: Pick<Attempt, 'payload_chunks' | 'fingerprint'>,
-): Promise<StoredPayload> {
-  const invalid = (reason: string) => ({ kind: 'invalid', reason, chunks: chunks.length }) as const;
-  if (chunks.length !== attempt.payload_chunks) {
-    return invalid(`${chunks.length} chunks are stored instead of ${attempt.payload_chunks}`);
+export async function readStoredPayload(
+  db: Database,
+  { document_id, fingerprint }: Pick<KeyRecord, 'document_id' | 'fingerprint'>,
+): Promise<PriceListSubmission> {
+  const chunks = await readPayloadChunks(db, document_id);
+  if (chunks === undefined || chunks.length === 0) throw new UnusablePayloadError('chunks of it are missing');
+  const text = await inflate(Buffer.concat(chunks)).catch(throwUnusable);
+  if (sha256(text).toString('hex') !== fingerprint) {
+    throw new UnusablePayloadError('it is not the accepted one: its fingerprint differs');
   }
   try {
-    const parser = createPriceListParser();
-    const decoder = new TextDecoder();
-    const hash = createHash('sha256');
-    const text = Readable.from(chunks).pipe(createGunzip({ chunkSize: TEXT_CHUNK_CHARACTERS }));
-    for await (const bytes of text as AsyncIterable<Buffer>) {
-      hash.update(bytes);
-      parser.write(decoder.decode(bytes, { stream: true }));
-    }
-    const submission = parser.end();
-    if (hash.digest('hex') === attempt.fingerprint) return { kind: 'valid', submission };
+    return parsePriceLists(parseJson(text.toString()));
   } catch (error) {
-    if (isZlibError(error) || error instanceof JsonSyntaxError) return invalid(`it is damaged: ${error.message}`);
-    // A version with other rules for requests accepted this payload.
-    if (error instanceof ApiError) return invalid('it was accepted by a version with other rules');
+    // The fingerprint shows that the text is the accepted one.
+    if (error instanceof ApiError) throw new UnusablePayloadError('it was accepted by a version with other rules');
     throw error;
   }
-  return invalid('it is not the accepted one: its fingerprint differs');
 }
 
-/** Node lists the error codes at https://nodejs.org/api/zlib.html#constants. */
-const isZlibError = (error: unknown): error is Error =>
-  error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
+/** @throws UnusablePayloadError for an error of zlib, whose codes are in https://nodejs.org/api/zlib.html#constants */
+function throwUnusable(error: unknown): never {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'Z_BUF_ERROR') throw new UnusablePayloadError('its last chunks are missing');
+  if (String(code).startsWith('Z_')) throw new UnusablePayloadError(`it is damaged: ${getErrorMessage(error)}`);
+  throw error;
+}

@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { formatCsv } from '../../cli/csv';
 import type { AddPriceListsBody } from '../support/price-lists';
 import { usePriceListService } from '../support/price-list-service';
+import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
 import { parseLines, runCommand as run, runCommandAtTerminal } from './command';
 
@@ -25,7 +26,7 @@ test('report has one row for each request, newest first, also for a released att
   await run('release', 'failed', '--reason', 'x', '--yes');
   await submit('failed', { name: 'again' });
   const { code, out, err } = await run('report', '--json');
-  expect([code, err]).toEqual([0, expect.stringContaining('4 requests shown, 4 read. 8 document reads.\n')]);
+  expect([code, err]).toEqual([0, expect.stringContaining('4 requests shown, 4 read. 7 document reads.\n')]);
   expect(parseLines(out)).toMatchObject([
     { boq_list_id: 'failed', name: 'again', status: 'completed' },
     { boq_list_id: 'failed', status: 'released', failure_cause: null },
@@ -44,14 +45,36 @@ test('report has one row for each request, newest first, also for a released att
   ]);
 });
 
-test('report knows that an attempt was released, although its key was claimed again after the time range', async () => {
+test('report knows the currency of an attempt that was released, although its key was claimed again', async () => {
   await failAttempt('a');
   await run('release', 'a', '--reason', 'x', '--yes');
   await submit('a', { name: 'again' });
-  await getKey('a').update({ claimed_at: 4_000_000_000_000 });
-  expect(parseLines((await run('report', '--json', '--to', '2096-01-01')).out)).toContainEqual(
-    expect.objectContaining({ name: 'June', status: 'released', currency_stored: 'EGP' }),
+  expect(parseLines((await run('report', '--json')).out)).toContainEqual(
+    expect.objectContaining({ name: 'June', status: 'released', currency_stored: 'EGP', next: null }),
   );
+});
+
+test('report begins with the first millisecond of --from, and ends before the first of --to', async () => {
+  const { document_id } = await submit('a');
+  const request = service.db.doc(`price_list_requests/${document_id}`);
+  const select = (from: string, to: string) => getKeys('--from', from, '--to', to);
+  await request.update({ created_at: Date.UTC(2026, 5, 2) });
+  expect(await select('2026-06-02', '2026-06-03')).toEqual(['a']);
+  expect(await select('2026-06-01', '2026-06-02')).toEqual([]);
+  await request.update({ created_at: Date.UTC(2026, 5, 2) - 1 });
+  expect(await select('2026-06-02', '2026-06-03')).toEqual([]);
+  expect(await select('2026-06-01', '2026-06-02')).toEqual(['a']);
+});
+
+test('report reads more requests than one call returns, and each key of a page once', async () => {
+  const { document_id } = await submit('a');
+  const request = (await service.db.doc(`price_list_requests/${document_id}`).get()).data();
+  const copies = Array.from({ length: 200 }, (_, i) => [`copy ${i}`, { ...request, released: {} }] as const);
+  await writeRecords(service.db, 'price_list_requests', Object.fromEntries(copies));
+  const { out, err } = await run('report', '--json');
+  const statuses = parseLines(out).map((row) => (row as { status: string }).status);
+  expect([statuses.length, new Set(statuses)]).toEqual([201, new Set(['released', 'completed'])]);
+  expect(err).toContain('201 requests shown, 201 read. 204 document reads.\n');
 });
 
 test('report selects by market, sender, status and time', async () => {
@@ -64,10 +87,28 @@ test('report selects by market, sender, status and time', async () => {
   expect(await getKeys('--market', 'nowhere')).toEqual(['b']);
   expect(await getKeys('--status', 'requires_review', 'processing')).toEqual(['c']);
   expect(await getKeys('--from', today, '--to', dayAfterNext)).toEqual(['c', 'b', 'a']);
-  const nothing = { code: 0, out: '', err: expect.stringContaining('0 requests shown, ') as string };
-  expect(await run('report', '--json', '--sender', 'nobody')).toMatchObject(nothing);
-  expect(await run('report', '--json', '--to', today)).toMatchObject(nothing);
   expect(await run('report', '--from', '2026-02-30')).toMatchObject({ code: 2 });
+});
+
+test('report includes the first moment of --from and excludes that of --to', async () => {
+  const { document_id } = await submit('a');
+  await service.db.doc(`price_list_requests/${document_id}`).update({ created_at: Date.UTC(2026, 5, 2) });
+  expect(await getKeys('--from', '2026-06-02', '--to', '2026-06-03')).toEqual(['a']);
+  expect(await getKeys('--from', '2026-06-01', '--to', '2026-06-02')).toEqual([]);
+});
+
+test.each([
+  [['--market', 'other'], '0 requests shown, 1 read. 2 document reads. No accepted request matches the options.'],
+  [['--sender', 'nobody'], '0 requests shown, 1 read. 2 document reads. No accepted request matches the options.'],
+  [['--to', '2026-01-01'], '0 requests shown, 0 read. 0 document reads. No accepted request matches the options.'],
+  [
+    ['--from', '2026-01-02', '--to', '2026-01-02'],
+    '0 requests shown, 0 read. 0 document reads. No day is selected, because --to, the first day that is left out, is not later than --from.',
+  ],
+])('report %j says in its last line that nothing matches', async (options, line) => {
+  await submit('a');
+  const { code, out, err } = await run('report', '--json', ...options);
+  expect([code, out, err.trimEnd().split('\n').at(-1)]).toEqual([0, '', line]);
 });
 
 test('report is a table, or CSV that no spreadsheet takes for formulas', async () => {
@@ -81,10 +122,10 @@ test('report is a table, or CSV that no spreadsheet takes for formulas', async (
   expect(row).toMatch(/^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ","'=cmd","line\nbreak, ""quoted""",/);
 });
 
-test('a terminal without a size gets whole lines', async () => {
-  await submit('a', { name: 'the last column' });
+test('a terminal without a size gets whole lines, with columns of wide characters in line', async () => {
+  await submit('価'.repeat(20), { name: 'the last column' });
   const { out } = await runCommandAtTerminal('', 'report');
-  expect(out).toContain('the last column');
+  expect(out).toMatch(/:\d\d {2}価{11}… {3}completed .*the last column\n/);
 });
 
 test('each text of a CSV file is quoted, and one that begins like a formula gets an apostrophe', () => {
@@ -92,6 +133,19 @@ test('each text of a CSV file is quoted, and one that begins like a formula gets
   const cells = formatCsv([texts]).slice(0, -2);
   expect(cells).toBe(`"'=1","'+1","'-1","'@a","'\ta","'\ra","a\nb","a,b","""","'a",""`);
   expect(formatCsv([[0.1, 1e-7, 0, null]])).toBe('0.1,1e-7,0,\r\n');
+});
+
+test.each([
+  ['behind a semicolon', ';=1+1;', ";'=1+1;"],
+  ['behind a tab', 'a\t+1', "a\t'+1"],
+  ['behind a line feed', '\n-1\r\n@a', "\n'-1\r\n'@a"],
+  ['behind a line separator', 'a\u2028=1', "a\u2028'=1"],
+  ['behind a semicolon and a quotation mark', 'a;"=1&"', 'a;""\'=1&""'],
+  ['behind spaces and invisible characters', ' \u00a0\u200b\ufeff\u3164=1', " \u00a0\u200b\ufeff\u3164'=1"],
+  ['of full width', ';＝1', ";'＝1"],
+  ['in the middle of a text', 'a=1 - b@c;d', 'a=1 - b@c;d'],
+])('a formula character %s', (_, text, cell) => {
+  expect(formatCsv([[text]])).toBe(`"${cell}"\r\n`);
 });
 
 test('show --prices writes both prices of each product in one file, also where an entry is missing', async () => {
@@ -114,6 +168,28 @@ test('show --prices writes both prices of each product in one file, also where a
   expect(await run('show', 'a', '--prices', file)).toMatchObject({ code: 1 });
 });
 
+test('show --prices joins ids in the order of Firestore, which is not that of JavaScript', async () => {
+  const product = { price_list_price: 1, expected_forward_cost_price: 2 };
+  const { info } = createPriceListBody(0, { boq_list_id: 'a' });
+  const { json } = await service.call('addPriceLists', { json: { info, products: { '～': product, '😀': product } } });
+  await service.db.doc(`price_lists/${(json as AddPriceListsBody).price_list?.id}/products/～`).delete();
+  const { out } = await run('show', 'a', '--prices', '-');
+  expect(out.split('\r\n').slice(1)).toEqual(['"～",,2', '"😀",1,2', '']);
+});
+
+test('show --prices leaves no file if it cannot read all entries', async () => {
+  await submit('a');
+  service.firestore.faults.inject({
+    rpc: 'RunQuery',
+    match: ({ request }) => request.query.parent.includes('/price_lists/'),
+    when: { messages: 1 },
+    action: { kind: 'error', code: 'PERMISSION_DENIED' },
+  });
+  const file = join(mkdtempSync(join(folder, 'failed-')), 'prices.csv');
+  expect(await run('show', 'a', '--prices', file)).toMatchObject({ code: 1, out: '' });
+  expect(readdirSync(dirname(file))).toEqual([]);
+});
+
 test('show --prices of a key without lists says so', async () => {
   await submit('none', { market_id: 'nowhere' });
   const { code, err } = await run('show', 'none', '--prices', '-');
@@ -123,8 +199,7 @@ test('show --prices of a key without lists says so', async () => {
 describe('keys that failed for two causes', () => {
   beforeEach(async () => {
     await failAttempt('key 0', { failure_cause: 'error' });
-    for (const key of ['key 1', 'key 2'])
-      await failAttempt(key, { failure_cause: 'unavailable', automatic_resumes: 3 });
+    for (const key of ['key 1', 'key 2']) await failAttempt(key, { failure_cause: 'unavailable', failed_tries: 4 });
   });
 
   test('list begins with the causes, shows the oldest, and says how to see more', async () => {
@@ -172,12 +247,12 @@ test('list finds completed keys without lists or with another currency, show say
   expect((await run('list', '--other-currency')).out).toMatch(/^1 key, oldest first\.\n/);
   expect((await run('show', 'no market')).out).toContain('no lists, because no market matched');
   expect((await run('show', 'dollars')).out).toMatch(
-    /^ +currency +The request named another currency .*, not converted\.$/m,
+    /^ +currency +The request named a different currency\. .*, not converted\.$/m,
   );
   expect((await run('show', 'usable')).out).not.toMatch(/^ +currency /m);
   const { code, out } = await run('audit');
   expect([code, out]).toEqual([
     0,
-    expect.stringContaining("1 completed key without lists, 1 with another currency than the market's."),
+    expect.stringContaining("1 completed key without lists, 1 whose request named a currency other than the market's."),
   ]);
 });

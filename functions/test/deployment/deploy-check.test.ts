@@ -10,6 +10,7 @@ import { readDeployManifest } from '../../../scripts/deploy/manifest';
 import { runProgram } from '../../../test/support/programs';
 import indexDefinitions from '../../../firestore.indexes.json';
 import * as functions from '../../src';
+import { sha256 } from '../../src/lib/api-keys';
 import { REGION } from '../../src/lib/region';
 import { operationNames } from '../support/operations';
 import { DEPLOY_PACKAGE } from './deployed';
@@ -166,6 +167,7 @@ beforeAll(async () => {
     firestoreDatabase: '(default)',
     rules: RULES,
     parameters: PARAMETERS,
+    invalidLines: [],
     keepRules: false,
   };
 });
@@ -224,6 +226,20 @@ const servingWith = (type: string, traffic: object): Answers => ({
 
 const parameters = (changes: Record<string, string>) => ({ parameters: { ...PARAMETERS, ...changes } });
 
+/** Returns the answers for a project in which get teams is deployed with version 3 of the secret. */
+const deployedWithKeys = (text: string, state = 'ENABLED'): Answers => ({
+  [deployed]: {
+    functions: [
+      {
+        name: deployedFunction('getTeams', READER).name,
+        serviceConfig: { secretEnvironmentVariables: [{ key: 'API_KEY', version: '3' }] },
+      },
+    ],
+  },
+  [`secretmanager ${PATH}/secrets/API_KEY/versions/3`]: { state },
+  [`secretmanager ${PATH}/secrets/API_KEY/versions/3:access`]: secretOf(text),
+});
+
 /** Subjects whose problem is a warning. */
 const WARNINGS = [
   'API keys as digests',
@@ -233,6 +249,7 @@ const WARNINGS = [
   'least roles of the deployer',
   'pause of price lists',
   'minimum of instances',
+  'names of the API keys',
   'traffic',
 ];
 
@@ -243,6 +260,9 @@ const ROWS: Row[] = [
     ['DATABASE_ID', 'Restored', 'Restored is not the id of a database'],
     ['MAX_INSTANCES', '0', '0 would be no maximum at all'],
     ['MIN_INSTANCES', 'many', 'many is not a number'],
+    ['WRITES_PAUSED', 'True', '"True" is not true or false'],
+    ['WRITES_PAUSED', 'false ', '"false " is not true or false'],
+    ['CORS_ALLOWED_ORIGINS', 'https://${dashboard_host}', '"https://${dashboard_host}" is not an origin'],
   ].map(([name = '', value = '', detail = '']): Row => {
     return [`parameter ${name}`, detail, `edit ${PARAMETERS_FILE}`, {}, parameters({ [name]: value })];
   }),
@@ -252,6 +272,13 @@ const ROWS: Row[] = [
     `edit ${PARAMETERS_FILE}`,
     allDeployedWith(6),
     parameters({ MIN_INSTANCES: '6', MAX_INSTANCES: '5' }),
+  ],
+  [
+    'lines of the parameters',
+    `functions/.env:2, ${PARAMETERS_FILE}:1: not NAME=value`,
+    'write each parameter as NAME=value on one line',
+    {},
+    { invalidLines: ['functions/.env:2', `${PARAMETERS_FILE}:1`] },
   ],
   [
     'database of the indexes',
@@ -322,7 +349,14 @@ const ROWS: Row[] = [
   ],
   ...(
     [
-      ['API keys in the secret', 'neither a key nor name:digest: line 2, 3', `${NAMED_KEY}\na b\nc:d`, SET_KEYS],
+      ['API keys in the secret', 'the service would ignore line 2, 3', `${NAMED_KEY}\na b\nc:d`, SET_KEYS],
+      [
+        'API keys in the secret',
+        'the service would ignore line 2',
+        `${NAMED_KEY}\nacme-2:${sha256('').toString('hex')}`,
+        SET_KEYS,
+      ],
+      ['API keys in the secret', 'the service would ignore line 1', '0'.repeat(64), SET_KEYS],
       ['API keys in the secret', 'there is none', '# none\n', SET_KEYS],
       [
         'API keys as digests',
@@ -337,6 +371,22 @@ const ROWS: Row[] = [
     fix,
     { [`secretmanager ${PATH}/secrets/API_KEY/versions/latest:access`]: secretOf(text) },
   ]),
+  [
+    'names of the API keys',
+    'deployed, but not in the newest version: old-1, old-2',
+    'unless this is intended, correct the lines: docs/deployment.md, section "Key rotation"',
+    deployedWithKeys(['old-1', 'acme', 'old-2'].map((name) => `${name}:${'1'.repeat(64)}`).join('\n')),
+  ],
+  [
+    'names of the API keys',
+    'on several lines: acme',
+    'unless this is intended, correct the lines: docs/deployment.md, section "Key rotation"',
+    {
+      [`secretmanager ${PATH}/secrets/API_KEY/versions/latest:access`]: secretOf(
+        `${NAMED_KEY}\nacme:${'1'.repeat(64)}\nother:${'1'.repeat(64)}`,
+      ),
+    },
+  ],
   [
     'names of the functions',
     'getTeams runs as 1-compute@developer.gserviceaccount.com',
@@ -538,6 +588,8 @@ test.each([
       ]),
     },
   ],
+  ['whose deployed API keys are the newest', deployedWithKeys(NAMED_KEY)],
+  ['whose deployed version of the API keys is destroyed', deployedWithKeys('an-old-key', 'DESTROYED')],
   ['that is not deployed from GitHub', { [providers]: undefined }],
   ['whose images are kept', { [repository]: { labels: { 'firebase-functions-cleanup-opted-out': 'true' } } }],
   ['whose minimum of instances is deployed', allDeployedWith(1), parameters({ MIN_INSTANCES: '1' })],
@@ -625,7 +677,7 @@ describe('the command', () => {
     expect(stdout).toContain(`\n  project: not found\n      firebase projects:create ${PROJECT_ID}\n`);
     expect(stdout).not.toContain('Could not be checked');
     expect(stdout).toMatch(
-      /\n\nThere \(16\)\n {2}database of the indexes\n {2}API keys in the secret\n {2}organisation policy\n {2}identity of GitHub\n {2}rules of database \(default\)\n {2}names of the functions\n/,
+      /\n\nThere \(18\)\n {2}lines of the parameters\n {2}database of the indexes\n {2}API keys in the secret\n {2}organisation policy\n {2}identity of GitHub\n {2}rules of database \(default\)\n {2}names of the functions\n/,
     );
   });
 

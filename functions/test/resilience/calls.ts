@@ -1,7 +1,6 @@
 import type { Call, EmbeddedFirestore, InjectedFault } from '../../../packages/firestore-local/src';
-import * as entries from '../../src/price-lists/entries';
-import * as payload from '../../src/price-lists/payload';
-import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { keyDocumentId } from '../../src/lib/schemas/key-record';
+import { WRITE_SIZES } from '../../src/lib/work-context';
 import { createPriceListBody, type PriceListBody } from '../support/submissions';
 
 /** The calls to Firestore of one creation without faults, with two batches for each list. */
@@ -9,20 +8,13 @@ export type CallName =
   'read the key and the market' | 'claim' | `${'cost' | 'price'} entries, batch ${1 | 2}` | 'read the key' | 'complete';
 
 /**
- * Maximum number of entries in a commit after {@link useTestBatches}, and of a bundled command. Small batches suffice,
- * because these tests check the order of calls and what is stored. A test of the operation checks that a batch has 500.
+ * Maximum number of entries in a batch of module tests. Small batches suffice, because these tests check the order of
+ * calls and what is stored. A test of the operation checks that a batch has 500.
  */
 export const TEST_BATCH = 5;
 
-/** Changes the sizes of the commits that the service makes in this process. */
-export function replaceSizes(sizes: { entries?: number; chunkBytes?: number; claimChunks?: number }): void {
-  if (sizes.entries !== undefined) jest.replaceProperty(entries, 'MAX_ENTRIES_PER_COMMIT', sizes.entries as 500);
-  if (sizes.chunkBytes !== undefined) jest.replaceProperty(payload, 'MAX_CHUNK_BYTES', sizes.chunkBytes as 1_000_000);
-  if (sizes.claimChunks !== undefined) jest.replaceProperty(payload, 'MAX_CLAIM_CHUNKS', sizes.claimChunks as 9);
-}
-
-/** Makes this process write batches of at most {@link TEST_BATCH} entries. */
-export const useTestBatches = (): void => replaceSizes({ entries: TEST_BATCH });
+/** Makes the operations in this process write batches of at most {@link TEST_BATCH} entries. */
+export const useTestBatches = (): void => void jest.replaceProperty(WRITE_SIZES, 'batchEntries', TEST_BATCH);
 
 const PRODUCTS = TEST_BATCH + 1;
 

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import type { CommittedChange, EmbeddedFirestore, MapValue, Value } from '../../../packages/firestore-local/src';
-import { keyDocumentId, LIST_COLLECTIONS, LIST_KINDS } from '../../src/lib/repositories/price-lists';
-import { parseKeyRecord, requireKeyRecord, type KeyRecord } from '../../src/lib/schemas/key-record';
-import { checkKeyRecord, checkListStatus, getAttemptsOfKey, getListPath } from '../../audit/invariants';
-import { canResumeAutomatically } from '../../src/price-lists/sweep-schedule';
+import { parseKeyRecord, type KeyRecord } from '../../src/lib/schemas/key-record';
+import { requireKeyRecord } from '../support/key-records';
+import { LIST_STATUS } from './invariants';
 
 /** The record of a key between two commits. Undefined before the first claim. */
 export type KeyState = KeyRecord | undefined;
@@ -28,7 +27,7 @@ interface Change {
 }
 
 const KEYS = 'price_list_idempotency';
-const LISTS: string[] = Object.values(LIST_COLLECTIONS);
+const LISTS = ['expected_forward_costs', 'price_lists'];
 
 /** Checks how each commit to an embedded Firestore changes key records and lists, whichever process makes it. */
 export class KeyMonitor {
@@ -69,16 +68,16 @@ export class KeyMonitor {
     return this.#momentsOf(key).at(-1)?.state;
   }
 
-  /** Returns whether the sweep must check the key now or later. */
-  isDue(key: string): boolean {
-    return this.#momentsOf(key).at(-1)?.sweepDueAt !== undefined;
+  /** Returns when the sweep must check the key, or undefined for never. */
+  getDueAt(key: string): number | undefined {
+    return this.#momentsOf(key).at(-1)?.sweepDueAt as number | undefined;
   }
 
   /** Returns the index of the state since which the key needs an operator, or undefined if it needs none. */
   getReviewStart(key: string): number | undefined {
     const moments = this.#momentsOf(key);
     const needsOperator = ({ state }: KeyMoment) =>
-      state?.status === 'requires_review' && !canResumeAutomatically(state);
+      state?.status === 'requires_review' && (state.failure_cause === 'error' || state.failed_tries > 3);
     const start = moments.findLastIndex((moment) => !needsOperator(moment)) + 1;
     return start === moments.length ? undefined : start;
   }
@@ -100,32 +99,48 @@ export class KeyMonitor {
   #applyKeyChange(change: Change): void {
     assert(change.after, 'a key record is never deleted');
     // Another program stored this record. A later change to it is a violation.
-    if (change.before === undefined && parseKeyRecord(change.after) === undefined) return;
-    const before = change.before && requireKeyRecord(change.before);
-    const record = requireKeyRecord(change.after);
-    const sweepDueAt = change.after['sweep_due_at'];
+    const { sweep_due_at: sweepDueAt, ...after } = change.after;
+    const { sweep_due_at: _, ...stored } = change.before ?? {};
+    if (parseKeyRecord(after, change.id) === undefined) {
+      if (change.before !== undefined) assert.deepEqual(after, stored, 'an unreadable record keeps its fields');
+      return;
+    }
+    const before = change.before && requireKeyRecord(stored);
+    const record = requireKeyRecord(after);
     this.#momentsOf(record.boq_list_id).push({ state: record, by: this.getActor(), sweepDueAt });
     const isReleased = before?.lists === null && record.status === 'released';
     assert(before?.status !== 'completed' || isReleased, `completed is final, not ${record.status}`);
+    if (before?.status === 'processing' && before.document_id === record.document_id) checkTries(before, record);
   }
 
-  /** Checks the audit's rules for a key record and the statuses of its lists. */
-  #checkInvariants(record: KeyRecord): void {
-    const violations = checkKeyRecord(record, keyDocumentId(record.boq_list_id));
-    for (const recorded of getAttemptsOfKey(record)) {
-      const { lists } = recorded.attempt;
-      if (lists === null) continue;
-      for (const kind of LIST_KINDS)
-        violations.push(...checkListStatus(recorded, kind, this.#lists.get(getListPath(kind, lists))));
+  /** Checks that both lists of a key have the status that follows from it. */
+  #checkInvariants({ status, lists }: KeyRecord): void {
+    if (lists === null) return;
+    for (const path of [
+      `expected_forward_costs/${lists.expected_forward_cost_id}`,
+      `price_lists/${lists.price_list_id}`,
+    ]) {
+      const found = this.#lists.get(path)?.['status'];
+      assert.equal(found, LIST_STATUS[status], `${path} is ${String(found)}, but its attempt is ${status}`);
     }
-    const [violation] = violations;
-    if (violation !== undefined) assert.fail(`${violation.path} ${violation.message}`);
   }
 
   #momentsOf(key: string): KeyMoment[] {
     const moments = this.#moments.get(key) ?? [{ state: undefined, by: undefined, sweepDueAt: undefined }];
     this.#moments.set(key, moments);
     return moments;
+  }
+}
+
+/** A try that ends badly counts, except for a stop. A person's resume begins to count anew. */
+function checkTries(before: KeyRecord, { status, owner, failure_cause, failed_tries, actions }: KeyRecord): void {
+  const isResumed = status === 'processing' && owner !== before.owner;
+  if (isResumed && actions.length > before.actions.length)
+    assert.equal(failed_tries, 0, 'a person resumes from 0 tries');
+  else {
+    const hasFailed = isResumed || status === 'released' || status === 'requires_review';
+    const counted = hasFailed && failure_cause !== 'stopped' ? 1 : 0;
+    assert.equal(failed_tries, before.failed_tries + counted, 'each failed try counts');
   }
 }
 

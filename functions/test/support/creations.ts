@@ -1,12 +1,10 @@
 import { ApiError } from '../../src/lib/errors';
-import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import type { WorkContext } from '../../src/lib/work-context';
 import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
-import { createPriceLists } from '../../src/price-lists/create';
-import type { CreationResult } from '../../src/price-lists/creation-result';
-import { KeyStore } from '../../src/price-lists/key-store';
-import { RunningAttempt } from '../../src/price-lists/running-attempt';
-import { TEST_BATCH, useTestBatches } from '../resilience/calls';
+import { createPriceLists, type CreationResult } from '../../src/price-lists/create';
+import { Attempt } from '../../src/price-lists/attempt';
+import { TEST_BATCH } from '../resilience/calls';
 import { checkInvariants } from '../resilience/invariants';
 import { TEST_START, useTestDatabase } from './database';
 import { createKeyRecord } from './key-records';
@@ -33,7 +31,6 @@ export const getResponse = ({ result }: Creation): string => {
 export function useCreations() {
   const database = useTestDatabase();
   beforeEach(async () => {
-    useTestBatches();
     database.reset();
     await writeMarket(database.client);
   });
@@ -65,7 +62,7 @@ export function useCreations() {
     const record = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
     await getKey().set(record);
     const held = { kind: 'owned', record, heldUntil: context.clock.elapsedMs() + LEASE_DURATION_MS } as const;
-    return new RunningAttempt(held, new KeyStore(getKey(), db, context), 'attempt');
+    return new Attempt(held, { reference: getKey(), db, context }, 'attempt');
   }
 
   const getKey = (key = 'boq-1') => database.client.collection('price_list_idempotency').doc(keyDocumentId(key));

@@ -1,7 +1,8 @@
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EndedCall, type FirestoreFront } from '../../../packages/firestore-local/src';
 import { configureClient, createDatabase, type Database } from '../../src/lib/firestore/database';
-import { createWorkContext, type WorkContext } from '../../src/lib/work-context';
+import { createWorkContext, WRITE_SIZES, type WorkContext } from '../../src/lib/work-context';
+import { TEST_BATCH } from '../resilience/calls';
 import { ManualClock } from './clock';
 import { readDeclaredIndexes } from './declared-indexes';
 import { TEST_PROJECT, createCallRecorder, useFirestoreEmulator } from './firestore';
@@ -19,7 +20,7 @@ export interface TestDatabase {
   clock: ManualClock;
   /** Records the calls that end from now until the next {@link TestDatabase.reset}. */
   recordCalls: () => EndedCall[];
-  /** Opens the database with the context of a request. Tokens are `owner-1`, `owner-2` and so on, and pauses are the shortest possible. */
+  /** Opens the database with the context of a request. Tokens are `owner-1`, `owner-2` and so on, batches are small, and pauses are the shortest possible. */
   open: (changed?: Partial<WorkContext>) => { db: Database; context: WorkContext };
   /** Empties the database, removes faults and resets the clock. Call it before each test. */
   reset: () => void;
@@ -49,6 +50,7 @@ export function useTestDatabase(): TestDatabase {
         clock: database.clock,
         random: () => 0,
         newToken: () => `owner-${(tokens += 1)}`,
+        sizes: { ...WRITE_SIZES, batchEntries: TEST_BATCH },
         ...changed,
       };
       return { db: createDatabase(database.client, context), context };

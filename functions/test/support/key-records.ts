@@ -1,6 +1,6 @@
-import { requireKeyRecord, type ClaimedLists, type KeyRecord } from '../../src/lib/schemas/key-record';
+import { keyDocumentId, parseKeyRecord, type KeyLists, type KeyRecord } from '../../src/lib/schemas/key-record';
 
-export const TEST_LISTS: ClaimedLists = {
+export const TEST_LISTS: KeyLists = {
   expected_forward_cost_id: 'cost-list',
   price_list_id: 'price-list',
   market_name: 'Egypt',
@@ -8,6 +8,13 @@ export const TEST_LISTS: ClaimedLists = {
   currency: 'EGP',
   currency_differs: true,
 };
+
+/** Parses a stored record. @throws Error for one that is unreadable */
+export function requireKeyRecord(stored: Readonly<Record<string, unknown>>): KeyRecord {
+  const record = parseKeyRecord(stored, keyDocumentId(String(stored['boq_list_id'])));
+  if (record === undefined) throw new Error(`the record of ${String(stored['boq_list_id'])} is unreadable`);
+  return record;
+}
 
 /** Creates the record of a key whose attempt is in progress and has no lists. `fields` replace its values. */
 export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord =>
@@ -18,8 +25,9 @@ export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord =>
     lease_expires_at: 60_000,
     fingerprint: 'fingerprint',
     products_count: 1,
-    payload_chunks: 1,
     market_id: 'market-1',
+    name: 'June',
+    date: '06/2026',
     document_id: 'document',
     lists: null,
     claimed_at: 0,
@@ -31,8 +39,7 @@ export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord =>
     failure: null,
     failure_cause: null,
     progress: null,
-    automatic_resumes: 0,
-    history: [],
+    failed_tries: 0,
     actions: [],
     ...fields,
   });
@@ -42,6 +49,7 @@ export const failed = createKeyRecord({
   status: 'requires_review',
   failure: 'the time is up',
   failure_cause: 'timeout',
+  failed_tries: 1,
   lease_expires_at: 1,
 });
 export const completed = createKeyRecord({ status: 'completed', response: '{}' });

@@ -1,5 +1,5 @@
 import { addPriceLists } from '../../src/add-price-lists';
-import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { submitAndFail, updateKey, writeMarket } from './price-lists';
 import { useTestService } from './service';
@@ -11,8 +11,8 @@ export const CRASHED = { status: 'processing', failure: null, failure_cause: nul
 /** Gives each test of a file add price lists over HTTP, a market, small batches, and functions that take a `boq_list_id`. */
 export function usePriceListService() {
   const service = useTestService({ addPriceLists });
-  beforeAll(useTestBatches);
   beforeEach(async () => {
+    useTestBatches();
     service.reset();
     await writeMarket(service.db);
   });

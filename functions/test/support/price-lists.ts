@@ -1,9 +1,9 @@
 import { gunzipSync } from 'node:zlib';
 import { FieldValue, type DocumentData, type DocumentReference, type Firestore } from 'firebase-admin/firestore';
-import { requireKeyRecord } from '../../src/lib/schemas/key-record';
-import { getSweepDueAt } from '../../src/price-lists/sweep-schedule';
+import { getSweepDueAt } from '../../src/price-lists/schedule';
 import { isEntries } from './commits';
 import { readAllDocuments } from './firestore';
+import { requireKeyRecord } from './key-records';
 import type { TestService } from './service';
 
 /** The members of a successful response of add price lists that tests read. */
@@ -54,7 +54,8 @@ export const AFTER_NEXT_SWEEP = '65';
 export async function updateKey(key: DocumentReference, update: Record<string, unknown>): Promise<void> {
   if (Object.keys(update).length === 0) return;
   await key.update(update);
-  const record = requireKeyRecord((await key.get()).data() ?? {});
+  const { sweep_due_at, ...stored } = (await key.get()).data() ?? {};
+  const record = requireKeyRecord(stored);
   await key.update({ sweep_due_at: getSweepDueAt(record) ?? FieldValue.delete() });
 }
 

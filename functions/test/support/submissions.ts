@@ -1,39 +1,18 @@
-import type { BodyParser } from '../../src/lib/json/body-parser';
-import type { PriceListInfo, ProductPrices } from '../../src/lib/schemas/add-price-lists';
+import { parseJson } from '../../src/lib/json';
 import {
-  createPriceListParser,
+  parsePriceLists,
+  type PriceListInfo,
   type PriceListSubmission,
-  type ProductColumns,
-} from '../../src/price-lists/submission-parser';
+  type ProductPrices,
+} from '../../src/lib/schemas/add-price-lists';
 
 export interface PriceListBody {
   info: PriceListInfo;
   products: Record<string, ProductPrices>;
 }
 
-/** Parses a complete text. @throws what the parser throws */
-export function parseText<Body>(parser: BodyParser<Body>, text: string): Body {
-  parser.write(text);
-  return parser.end();
-}
-
 /** Parses a body as the service does. @throws ValidationError */
-export const parseSubmission = (body: unknown): PriceListSubmission =>
-  parseText(createPriceListParser(), JSON.stringify(body));
-
-/** Returns products as they are in a body, as pairs of id and prices. */
-export const toProductEntries = ({
-  ids,
-  expectedForwardCostPrices,
-  priceListPrices,
-}: ProductColumns): [id: string, prices: ProductPrices][] =>
-  ids.map((id, i) => [
-    id,
-    {
-      price_list_price: priceListPrices[i] ?? NaN,
-      expected_forward_cost_price: expectedForwardCostPrices[i] ?? NaN,
-    },
-  ]);
+export const parseSubmission = (body: unknown): PriceListSubmission => parsePriceLists(parseJson(JSON.stringify(body)));
 
 /** Creates a body of `count` products with distinct ids and prices. */
 export function createPriceListBody(count: number, info: Partial<PriceListBody['info']> = {}): PriceListBody {

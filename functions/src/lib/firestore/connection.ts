@@ -1,21 +1,20 @@
 import { Client, credentials, Metadata, type ChannelOptions } from '@grpc/grpc-js';
 import { getDatabaseId } from '../config';
+import { CALL_TIMEOUTS_MS, KEEPALIVE_MS, MAX_PAUSE_MS } from '../time-limits';
 
 /**
- * The gRPC connection for the queries of query.ts and for batches of entries. They bypass the Firestore SDK. With
- * it, a large read would take four times the memory, and a cold start of a read one and a half times as long
- * (docs/decisions/0009-past-the-library.md).
+ * The gRPC connection for the queries of query.ts. They bypass the Firestore SDK. With it, a large read would take four
+ * times the memory, and a cold start of a read one and a half times as long (docs/decisions/0009-past-the-library.md).
  */
 
 /**
- * Options of this channel and of the SDK's. During a call, gRPC pings the server every 30 s, and replaces the
- * connection if no response to a ping arrives within 10 s. After a failed try to connect, gRPC waits at most
- * about 5 s before the next one; its default is about 120 s.
+ * Options of this channel and of the SDK's. The pings find a connection that died silently. After a failed try to
+ * connect, gRPC waits at most about 5 s before the next one; its default is about 120 s.
  */
 export const CHANNEL_OPTIONS = {
-  'grpc.keepalive_time_ms': 30_000,
-  'grpc.keepalive_timeout_ms': 10_000,
-  'grpc.max_reconnect_backoff_ms': 5_000,
+  'grpc.keepalive_time_ms': KEEPALIVE_MS.interval,
+  'grpc.keepalive_timeout_ms': KEEPALIVE_MS.timeout,
+  'grpc.max_reconnect_backoff_ms': MAX_PAUSE_MS,
 } satisfies ChannelOptions;
 
 const identity = (message: Buffer): Buffer => message;
@@ -44,27 +43,19 @@ async function openConnection() {
         new Client(FIRESTORE_ADDRESS, (await import('./credentials')).createDefaultCredentials(), CHANNEL_OPTIONS)
       : new Client(emulator, credentials.createInsecure(), CHANNEL_OPTIONS);
   const documentsPath = `${databasePath}/documents`;
-  /**
-   * Returns the arguments with which `client` makes a call.
-   *
-   * @param route the request field by which Google routes the call, and its value
-   */
-  const prepareCall = (
-    method: 'RunQuery' | 'Commit',
-    [field, value]: readonly [field: string, value: string],
-    request: Buffer,
-    timeoutMs: number,
-  ) => {
+  /** @param request an encoded RunQueryRequest */
+  const runQuery = (request: Buffer) => {
     const metadata = new Metadata();
     metadata.set('google-cloud-resource-prefix', databasePath);
-    metadata.set('x-goog-request-params', `${field}=${encodeURIComponent(value)}`);
+    metadata.set('x-goog-request-params', `parent=${encodeURIComponent(documentsPath)}`);
     // Without this header an emulator applies the security rules, which deny every client.
     if (emulator !== undefined) metadata.set('authorization', 'Bearer owner');
     // eslint-disable-next-line no-restricted-properties -- gRPC takes a deadline by the clock of this machine.
-    const options = { deadline: Date.now() + timeoutMs };
-    return [`/google.firestore.v1.Firestore/${method}`, identity, identity, request, metadata, options] as const;
+    const options = { deadline: Date.now() + CALL_TIMEOUTS_MS.query };
+    const path = '/google.firestore.v1.Firestore/RunQuery';
+    return client.makeServerStreamRequest(path, identity, identity, request, metadata, options);
   };
-  return { client, databasePath, documentsPath, prepareCall };
+  return { documentsPath, runQuery };
 }
 
 /** Returns the project that the environment names, as in a deployed function, or that the Firestore SDK finds. */

@@ -1,4 +1,3 @@
-import { addAbortSignal, type Readable } from 'node:stream';
 import { status } from '@grpc/grpc-js';
 import { getApps, initializeApp } from 'firebase-admin/app';
 import {
@@ -8,24 +7,21 @@ import {
   type DocumentSnapshot,
   type Firestore,
   type Query,
-  type QueryDocumentSnapshot,
+  type QuerySnapshot,
   type Transaction,
 } from 'firebase-admin/firestore';
-import { CHANNEL_OPTIONS } from './connection';
-import { createDefaultCredentials } from './credentials';
-import type { QuerySpec } from './messages';
-import { commitPriceEntries, type PriceEntryBatch } from './price-entries';
-import { streamDocuments, type Decode } from './query';
-import { restoreStatus, singleTry } from './single-try';
 import { abortable, type Clock } from '../clock';
 import { getDatabaseId } from '../config';
-import type { WorkContext } from '../work-context';
 import { CALL_TIMEOUTS_MS } from '../time-limits';
+import type { WorkContext } from '../work-context';
+import { CHANNEL_OPTIONS } from './connection';
+import { createDefaultCredentials } from './credentials';
+import { restoreStatus, singleTry } from './single-try';
 
 /** The database for one request, sweep or command, whose context counts the calls. */
 export type Database = ReturnType<typeof createDatabase>;
 
-export type CommitWrites = Pick<Transaction, 'create' | 'set' | 'update'>;
+export type Writes = Pick<Transaction, 'create' | 'set' | 'update'>;
 
 /** The value in an update that removes a field. */
 export const DELETED = FieldValue.delete();
@@ -39,8 +35,7 @@ export function getDatabase(context: WorkContext): Database {
 }
 
 /** @param firestore a client that {@link configureClient} has configured */
-export function createDatabase(firestore: Firestore, context: WorkContext) {
-  const { clock, counters, signal } = context;
+export function createDatabase(firestore: Firestore, { clock, counters }: WorkContext) {
   const startCall = <T>(call: () => T): T => {
     counters.firestoreCalls += 1;
     return call();
@@ -53,31 +48,30 @@ export function createDatabase(firestore: Firestore, context: WorkContext) {
       return (await waitFor(clock, CALL_TIMEOUTS_MS.read, read)) as { [Index in keyof T]: DocumentSnapshot };
     },
 
-    /**
-     * Streams the documents of a query. Fails when the signal of the context aborts, or when no document
-     * arrives within the timeout of a read.
-     */
-    stream(query: Query): AsyncIterable<QueryDocumentSnapshot> {
-      const documents = startCall(() => query.stream() as unknown as Readable);
-      return readStream(addAbortSignal(signal, documents), clock);
-    },
-
-    /**
-     * Streams the documents of a query in batches, without the SDK. Unlike the other methods it makes as
-     * many calls as it needs: after a transient error it continues after the last document (query.ts).
-     */
-    streamQuery: <T>(query: QuerySpec, decode: Decode<T>) => streamDocuments(context, query, decode),
+    /** @param query with a limit, because memory holds all of its documents */
+    get: (query: Query): Promise<QuerySnapshot> =>
+      waitFor(clock, CALL_TIMEOUTS_MS.read, () => startCall(() => query.get())),
 
     async count(query: Query, timeoutMs = CALL_TIMEOUTS_MS.read): Promise<number> {
       const counted = await waitFor(clock, timeoutMs, () => startCall(() => query.count().get()));
       return counted.data().count;
     },
 
-    /** Commits all added writes, or none. After some errors, the commit can have taken effect. */
-    commit: (addWrites: (writes: CommitWrites) => void): Promise<void> => startCall(() => commit(firestore, addWrites)),
-
-    commitPriceEntries: (batch: PriceEntryBatch): Promise<void> =>
-      startCall(() => commitPriceEntries(batch, CALL_TIMEOUTS_MS.commit)),
+    /**
+     * Commits all added writes, or none, in one call. After some errors, the commit can have taken effect. It is a
+     * transaction without reads, because the SDK retries `WriteBatch.commit` for up to ten minutes, even after the
+     * request has ended.
+     */
+    commit: (addWrites: (writes: Writes) => void): Promise<void> =>
+      startCall(() =>
+        firestore.runTransaction(
+          (writes) => {
+            addWrites(writes);
+            return Promise.resolve();
+          },
+          { maxAttempts: 1 },
+        ),
+      ),
   };
 }
 
@@ -93,31 +87,6 @@ async function waitFor<T>(clock: Clock, timeoutMs: number, response: () => Promi
   } finally {
     cancel();
   }
-}
-
-async function* readStream(documents: Readable, clock: Clock): AsyncGenerator<QueryDocumentSnapshot> {
-  const iterator = documents[Symbol.asyncIterator]() as AsyncIterator<QueryDocumentSnapshot, undefined>;
-  try {
-    for (;;) {
-      const { done, value } = await waitFor(clock, CALL_TIMEOUTS_MS.read, () => iterator.next());
-      if (done === true) return;
-      yield value;
-    }
-  } finally {
-    documents.destroy();
-  }
-}
-
-/**
- * Commits in one call, by a transaction without reads. The SDK would retry `WriteBatch.commit` for up
- * to ten minutes, even after the request has ended.
- */
-function commit(firestore: Firestore, addWrites: (writes: CommitWrites) => void): Promise<void> {
-  const update = (writes: CommitWrites) => {
-    addWrites(writes);
-    return Promise.resolve();
-  };
-  return firestore.runTransaction(update, { maxAttempts: 1 });
 }
 
 /**

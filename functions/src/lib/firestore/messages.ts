@@ -4,17 +4,13 @@ import { Position, Response } from './generated/response';
 /** Encodes and decodes the messages of queries with protobufjs. `messages.proto` defines them. */
 
 export interface QuerySpec {
-  /** Path of the document whose subcollection is read; undefined for a top-level collection. */
-  parent?: string;
   collection: string;
   /** Conditions, all of which a document must meet. */
   where?: readonly FieldFilter[];
   /** Top-level fields to order by, before the document id. Documents that lack one of them are left out. */
   orderBy?: readonly string[];
-  /** Direction of the order by these fields and the document id. Default `ASCENDING`. */
-  direction?: keyof typeof Direction;
-  /** Paths of the fields to read; undefined for all fields. */
-  fields?: readonly string[];
+  /** Paths of the fields to read. */
+  fields: readonly string[];
 }
 
 export type FieldFilter = readonly [path: string, operator: keyof typeof FILTER_OPERATORS, value: string | number];
@@ -30,13 +26,13 @@ const FILTER_OPERATORS = {
 } as const;
 
 /**
- * @param parent full name of what holds the collection: a document, or the root of the database
+ * @param parent full name of the root of the database
  * @param last a response with a document; the request then asks for the documents after it, as they
  * were at the time of that response
  */
 export function encodeRunQueryRequest(
   parent: string,
-  { collection, where = [], orderBy = [], direction = 'ASCENDING', fields }: QuerySpec,
+  { collection, where = [], orderBy = [], fields }: QuerySpec,
   last?: Buffer,
 ): Buffer {
   const position = last === undefined ? null : decodePosition(last, orderBy);
@@ -44,10 +40,10 @@ export function encodeRunQueryRequest(
     parent,
     structuredQuery: {
       // A query that continues after a document needs the values by which it is ordered.
-      select: fields === undefined ? null : { fields: [...fields, ...orderBy].map(toField) },
+      select: { fields: [...fields, ...orderBy].map(toField) },
       from: [{ collectionId: collection }],
       where: where.length === 0 ? null : toAndFilter(where),
-      orderBy: [...orderBy, '__name__'].map((path) => ({ field: toField(path), direction: Direction[direction] })),
+      orderBy: [...orderBy, '__name__'].map((path) => ({ field: toField(path), direction: Direction.ASCENDING })),
       startAt: position && { values: position.values },
     },
     readTime: position?.readTime ?? null,
@@ -64,8 +60,7 @@ export function decodeDocument(response: Buffer): { id: string; fields: StoredFi
   return document ? { id: toDocumentId(document.name), fields: toStoredFields(document) } : undefined;
 }
 
-export const toDocumentId = (name: string | null | undefined): string =>
-  (name ?? '').slice((name ?? '').lastIndexOf('/') + 1);
+const toDocumentId = (name: string | null | undefined): string => (name ?? '').slice((name ?? '').lastIndexOf('/') + 1);
 
 /** Returns where a query continues, all encoded: the values of the order, the document name and the read time. */
 function decodePosition(response: Buffer, orderBy: readonly string[]) {

@@ -1,71 +1,45 @@
 import type { ClientReadableStream } from '@grpc/grpc-js';
 import { measurePhase, type Counters, type WorkContext } from '../work-context';
-import { CALL_TIMEOUTS_MS } from '../time-limits';
 import { getConnection } from './connection';
 import { decodeDocument, encodeRunQueryRequest, type QuerySpec, type StoredFields } from './messages';
 import { Backoff, isTransient } from './retry';
 
-/** Messages are yielded in batches, because asynchronous steps for each of them would slow down a large read. */
+/** Messages are yielded in batches: with an asynchronous step for each, 100,000 orders take 1.4 times the processor time. */
 const MESSAGES_PER_BATCH = 128;
 
 /** A batch of this size ends early, because a document can be as large as 1 MiB. */
 const MAX_BATCH_BYTES = 1024 * 1024;
 
-/** Returns undefined for a response without a document. */
-export type Decode<T> = (response: Buffer) => [id: string, record: T] | undefined;
-
 /**
- * Makes one RunQuery call, and yields its encoded responses in batches, as fast as the consumer takes
- * them.
- *
- * @param parent full name of what holds the collection: a document, or the root of the database
- * @throws gRPC error; `DEADLINE_EXCEEDED` after the timeout of a query
- */
-export type RunQuery = (context: WorkContext, parent: string, request: Buffer) => AsyncIterable<readonly Buffer[]>;
-
-export const streamQuery = <T>(
-  context: WorkContext,
-  query: QuerySpec,
-  toRecord: (stored: StoredFields) => T,
-): AsyncGenerator<[id: string, record: T][]> =>
-  streamDocuments(context, query, (response) => {
-    const document = decodeDocument(response);
-    return document && [document.id, toRecord(document.fields)];
-  });
-
-/**
- * Streams the documents of a query, each with its id, in batches as they arrive, as fast as the
+ * Streams the documents of a query, each as a record with its id, in batches as they arrive, as fast as the
  * consumer takes them.
  *
  * Each document comes once, in the order of the query. After a transient error the query continues
  * after the last document, with the read time of that document. It fails if retries bring no document
  * for a minute.
  *
- * @param run makes each call; the simulation replaces it
  * @throws the last error of a call, also if the signal aborts during a pause without a stop; otherwise the
  * signal's reason as soon as the signal aborts
  */
-export async function* streamDocuments<T>(
+export async function* streamQuery<T>(
   context: WorkContext,
   query: QuerySpec,
-  decode: Decode<T>,
-  run: RunQuery = runQuery,
+  toRecord: (stored: StoredFields) => T,
 ): AsyncGenerator<[id: string, record: T][]> {
   const { documentsPath } = await getConnection();
-  const parent = query.parent === undefined ? documentsPath : `${documentsPath}/${query.parent}`;
   let backoff = new Backoff(context, 'outage');
-  let request = encodeRunQueryRequest(parent, query);
+  let request = encodeRunQueryRequest(documentsPath, query);
   for (;;) {
     context.signal.throwIfAborted();
     context.counters.firestoreCalls += 1;
     let last: Buffer | undefined;
     try {
-      for await (const messages of run(context, parent, request)) {
+      for await (const messages of runQuery(context, request)) {
         const found: [string, T][] = [];
         for (const message of messages) {
-          const document = decode(message);
+          const document = decodeDocument(message);
           if (document === undefined) continue;
-          found.push(document);
+          found.push([document.id, toRecord(document.fields)]);
           last = message;
         }
         if (found.length > 0) yield found;
@@ -75,7 +49,7 @@ export async function* streamDocuments<T>(
       context.signal.throwIfAborted();
       if (!isTransient(error)) throw error;
       if (last !== undefined) {
-        request = encodeRunQueryRequest(parent, query, last);
+        request = encodeRunQueryRequest(documentsPath, query, last);
         backoff = new Backoff(context, 'outage');
       }
       await measurePhase(context.counters, 'firestore', () => backoff.wait(error));
@@ -83,14 +57,10 @@ export async function* streamDocuments<T>(
   }
 }
 
-export async function* runQuery(
-  { signal, counters }: WorkContext,
-  parent: string,
-  request: Buffer,
-): AsyncGenerator<readonly Buffer[]> {
-  const { client, prepareCall } = await getConnection();
-  const prepared = prepareCall('RunQuery', ['parent', parent], request, CALL_TIMEOUTS_MS.query);
-  const call = client.makeServerStreamRequest(...prepared);
+/** Makes one call, and yields its encoded responses in batches. @throws gRPC error */
+async function* runQuery({ signal, counters }: WorkContext, request: Buffer): AsyncGenerator<readonly Buffer[]> {
+  const connection = await getConnection();
+  const call = connection.runQuery(request);
   const cancel = () => call.cancel();
   signal.addEventListener('abort', cancel);
   try {

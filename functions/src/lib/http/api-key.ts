@@ -6,10 +6,11 @@ import { ApiError } from '../errors';
 /** @returns the name of the accepted API key. @throws ApiError api_key_not_configured, invalid_api_key */
 export function requireApiKey(headers: IncomingHttpHeaders, apiKeys: readonly ApiKey[]): string {
   if (apiKeys.length === 0) throw new ApiError('api_key_not_configured', 'the API key setting holds no key');
-  const header = headers['x-api-key']?.toString();
-  const name = identifyApiKey(header, apiKeys);
+  // A key that is missing or empty is invalid, even if the setting holds the digest of an empty key.
+  const header = headers['x-api-key']?.toString() ?? '';
+  const name = header === '' ? undefined : identifyApiKey(header, apiKeys);
   if (name !== undefined) return name;
-  const reason = header === undefined ? 'no API key in the request' : 'the API key is not a configured one';
+  const reason = header === '' ? 'no API key in the request' : 'the API key is not a configured one';
   throw new ApiError('invalid_api_key', reason, { headers: { 'WWW-Authenticate': 'ApiKey header="x-api-key"' } });
 }
 

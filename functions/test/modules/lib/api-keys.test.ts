@@ -2,6 +2,9 @@ import { parseApiKeys, sha256 } from '../../../src/lib/api-keys';
 
 const DIGEST = '0123456789abcdef'.repeat(4);
 
+/** The SHA-256 of no bytes. */
+const DIGEST_OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+
 const named = (name: string) => ({ name, digest: Buffer.from(DIGEST, 'hex') });
 
 test.each<[string, string[], number[]]>([
@@ -36,6 +39,10 @@ test.each([
   `sha256:acme:${DIGEST}`,
   'acme:secret',
   'a-key-with:a-colon',
+  `acme:${DIGEST_OF_NOTHING}`,
+  `acme:${DIGEST_OF_NOTHING.toUpperCase()}`,
+  DIGEST,
+  `  ${DIGEST.toUpperCase()}\r`,
 ])('the line %j is invalid', (line) => {
   expect(parseApiKeys(line)).toEqual({ keys: [], plainKeys: [], invalidLines: [1] });
 });

@@ -27,3 +27,15 @@ test.each([
   setEnvironment({ DATABASE_ID: value });
   expect(getDatabaseId()).toBe(name);
 });
+
+const loadConfig = () => jest.isolateModules(() => jest.requireActual('../../../src/lib/config'));
+
+test.each(['true', 'false', undefined])('WRITES_PAUSED can be %j', (value) => {
+  setEnvironment({ WRITES_PAUSED: value });
+  expect(loadConfig).not.toThrow();
+});
+
+test.each(['True', 'TRUE', '1', 'yes', 'on', ' true', 'true\n', 'ture', ''])('WRITES_PAUSED cannot be %j', (value) => {
+  setEnvironment({ WRITES_PAUSED: value });
+  expect(loadConfig).toThrow(`WRITES_PAUSED must be "true" or "false", not ${JSON.stringify(value)}.`);
+});

@@ -4,6 +4,8 @@ test.each([
   'https://dashboard.example.com',
   'http://localhost:3000',
   'https://[::1]:8443',
+  'https://192.0.2.1:8443',
+  'https://a-1.b.example.',
   'https://xn--mnchen-3ya.example',
   'chrome-extension://abcdefghijklmnopabcdefghijklmnop',
   'capacitor://localhost',
@@ -23,6 +25,12 @@ test.each([
   'http://127.1:3000',
   'file://',
   'localhost:3000',
+  'https://${dashboard_host}',
+  "https://'a.example'",
+  'https://a..example',
+  'https://.example',
+  'https://a_b.example',
+  'https://a,b',
 ])('no browser sends %s', (origin) => {
   expect(findOriginProblem(origin)).toContain(`"${origin}" is not an origin as browsers send it`);
 });

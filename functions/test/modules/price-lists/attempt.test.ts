@@ -1,79 +1,239 @@
+import fc from 'fast-check';
 import type { Call } from '../../../../packages/firestore-local/src';
+import { systemClock, type Clock } from '../../../src/lib/clock';
 import { StoppedError } from '../../../src/lib/errors';
-import { runAttempt } from '../../../src/price-lists/attempt';
+import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
+import { toBatches } from '../../../src/price-lists/entries';
 import { TEST_BATCH } from '../../resilience/calls';
 import { atCommit, failCommits, getCommits, getNames, isEntries, isKeyEvent } from '../../support/commits';
-import { BODY, getRejection, useCreations } from '../../support/creations';
+import { BODY, getRejection, getResponse, useCreations } from '../../support/creations';
 import { TEST_START } from '../../support/database';
 import { AFTER_NEXT_SWEEP } from '../../support/price-lists';
 import { createPriceListBody } from '../../support/submissions';
+import { waitFor } from '../../support/wait-for';
 
-const { database, create, startAttempt, readKey, check } = useCreations();
+const { database, create, startAttempt, getKey, readKey, check } = useCreations();
+
+const SECOND = 1_000;
+const body = createPriceListBody(4 * TEST_BATCH);
+const REASON = '7 PERMISSION_DENIED: injected PERMISSION_DENIED';
+
+const isEntriesOf = (list: string) => (call: Call<'Commit'>) =>
+  isEntries(call) && getNames(call).some((name) => name.includes(`/${list}/`));
+
+describe('the batches of a list', () => {
+  /** Creates products whose ids and prices are numbers, with negative costs. */
+  const createProducts = (count: number) =>
+    new Map(
+      Array.from(
+        { length: count },
+        (_, i) => [`${i}`, { price_list_price: i, expected_forward_cost_price: -i }] as const,
+      ),
+    );
+
+  test('have each product once, with the price of that list, and are full except the last ones', () =>
+    fc.assert(
+      fc.property(fc.nat(2_000), fc.integer({ min: 1, max: 600 }), (count, size) => {
+        for (const [kind, sign] of [
+          ['price_list', 1],
+          ['expected_forward_cost', -1],
+        ] as const) {
+          const batches = [...toBatches(createProducts(count), kind, size)];
+          expect(batches).toHaveLength(Math.ceil(count / size));
+          expect(Math.max(0, ...batches.map((batch) => batch.length))).toBeLessThanOrEqual(size);
+          const sorted = batches.flat().sort(([a], [b]) => Number(a) - Number(b));
+          expect(sorted).toEqual(Array.from({ length: count }, (_, i) => [`${i}`, sign * i]));
+        }
+      }),
+    ));
+
+  test.each([100_000, 100_001, 100_499])('spread over all ids of a list of %i entries', (count) => {
+    for (const batch of toBatches(createProducts(count), 'price_list', 500)) {
+      const tenths = new Set(batch.map(([id]) => Math.floor((10 * Number(id)) / count)));
+      expect(tenths.size).toBe(10);
+    }
+  });
+});
+
+describe('the lease of a creation', () => {
+  /** Creates price lists. @returns the creation, and the seconds from the start to each renewal */
+  async function createAndRecordRenewals() {
+    const renewals: number[] = [];
+    const isRenewal = (call: Call<'Commit'>) => isKeyEvent(call) && call.request.writes.length === 1;
+    const run = () => renewals.push((database.clock.now() - TEST_START) / SECOND);
+    atCommit(database, isRenewal, run, { times: Infinity });
+    const created = await create(body);
+    return { renewals, created };
+  }
+
+  test.each([
+    [19.999, 0],
+    [20, 1],
+  ])('that was taken %d s ago is renewed %i times, for both lists', async (seconds, count) => {
+    atCommit(database, isEntries, () => database.clock.advance(seconds * SECOND));
+    const { renewals, created } = await createAndRecordRenewals();
+    expect(renewals).toHaveLength(count);
+    expect(created.result).toMatchObject({ replayed: false });
+  });
+
+  test('begins with the read of the claim, because the read time can be as early', async () => {
+    const run = () => database.clock.advance(5 * SECOND);
+    database.firestore.faults.inject({ rpc: 'BatchGetDocuments', action: { kind: 'call', run } });
+    atCommit(database, isEntriesOf('price_lists'), () => database.clock.advance(15 * SECOND));
+    const { renewals } = await createAndRecordRenewals();
+    expect(renewals).toEqual([20]);
+  });
+
+  test('is renewed each time that it is due, with the progress so far, and only then', async () => {
+    const attempt = await startAttempt();
+    database.clock.advance(SECOND);
+    for (const [seconds, entries_written] of [
+      [19, 10],
+      [19, 40],
+      [1, 75],
+    ] as const) {
+      attempt.setProgress({ entries_written, entries_total: 100 });
+      database.clock.advance(seconds * SECOND);
+      await attempt.call(() => Promise.resolve());
+    }
+    const lease_expires_at = TEST_START + 40 * SECOND + LEASE_DURATION_MS;
+    const progress = { entries_written: 75, entries_total: 100 };
+    expect(await readKey()).toEqual({ ...attempt.record, lease_expires_at, sweep_due_at: lease_expires_at, progress });
+  });
+
+  test('is renewed once for all calls that wait for it', async () => {
+    const attempt = await startAttempt();
+    database.clock.advance(20 * SECOND);
+    const calls = database.recordCalls();
+    await Promise.all([1, 2, 3].map(() => attempt.call(() => Promise.resolve())));
+    expect(calls.map(({ rpc }) => rpc)).toEqual(['BatchGetDocuments', 'Commit']);
+  });
+
+  test('is renewed again at once if it is due again after a slow renewal', async () => {
+    const attempt = await startAttempt();
+    database.clock.advance(20 * SECOND);
+    atCommit(database, isKeyEvent, () => database.clock.advance(20 * SECOND));
+    await attempt.call(() => Promise.resolve());
+    expect((await readKey())['lease_expires_at']).toBe(TEST_START + 40 * SECOND + LEASE_DURATION_MS);
+  });
+
+  test.each([
+    ['reads the key', 'BatchGetDocuments', 0],
+    ['renews the lease', 'Commit', 1],
+  ] as const)('allows no more writes if the time of the attempt ends while the service %s', async (_, rpc, commits) => {
+    const time = new AbortController();
+    const attempt = await startAttempt({ signal: time.signal });
+    database.clock.advance(20 * SECOND);
+    const calls = database.recordCalls();
+    const run = () => time.abort(new Error('the time is up'));
+    database.firestore.faults.inject({ rpc, action: { kind: 'call', run } });
+    const write = jest.fn();
+    await expect(attempt.call(write)).rejects.toThrow('the time is up');
+    await waitFor(() => calls.some((call) => call.rpc === rpc));
+    expect(write).not.toHaveBeenCalled();
+    expect(getCommits(calls)).toHaveLength(commits);
+  });
+
+  test('that has run out does not stop the completion, which stores its own time', async () => {
+    atCommit(database, isEntries, () => database.clock.advance(3 * LEASE_DURATION_MS));
+    const response = JSON.parse(getResponse(await create(body))) as { price_list: { updated_at: number } };
+    expect(response.price_list.updated_at).toBe(TEST_START + 3 * LEASE_DURATION_MS);
+    await check(body);
+  });
+});
+
+describe('an attempt that lost its key changes nothing more, and its client gets what holds for the key (powertools-lambda-python #8049)', () => {
+  const EXPIRED = { status: 'requires_review', owner: '', failure: 'lease expired', failure_cause: 'lease_expired' };
+
+  test.each([
+    ['another attempt', { owner: 'another' }, ['request_in_progress', '10'], 'in_progress'],
+    ['the sweep, whose resume follows', EXPIRED, ['review_required', AFTER_NEXT_SWEEP], 'in_review'],
+    ['the sweep for the fourth time', { ...EXPIRED, failed_tries: 4 }, ['review_required', undefined], 'in_review'],
+    ['an operator who released it', { status: 'released' }, ['review_required', undefined], 'released'],
+    [
+      'another attempt, which completed it',
+      { owner: 'another', status: 'completed', response: '{}' },
+      expect.objectContaining({ response: '{}', replayed: true }),
+      'completed',
+    ],
+  ])('to %s', async (_, update, result, outcome) => {
+    const calls = database.recordCalls();
+    let settled: unknown;
+    atCommit(database, isEntries, async () => {
+      database.clock.advance(20 * SECOND);
+      await getKey().update(update);
+      settled = await readKey();
+    });
+    const created = await create(body);
+    expect(getRejection(created)).toEqual(result);
+    expect(created.logged.at(-1)).toEqual(['superseded', expect.anything(), outcome]);
+    expect(await readKey()).toEqual(settled);
+    // Each list ends the batch that had begun.
+    expect(getCommits(calls).filter(isEntries).length).toBeLessThanOrEqual(2);
+  });
+
+  test('or is referred to the next sweep if the key cannot be read', async () => {
+    atCommit(database, isEntries, async () => {
+      database.clock.advance(20 * SECOND);
+      await getKey().update({ owner: 'another' });
+      // The next read is that of the renewal. The one after it begins the failure of the attempt.
+      const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
+      database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action });
+    });
+    expect(getRejection(await create(body))).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
+  });
+});
+
+test('an attempt retries a write for longer than a minute', async () => {
+  failCommits(database, isEntries, { code: 'UNAVAILABLE', times: 40 });
+  const created = await create(body);
+  expect(created.result).toMatchObject({ replayed: false });
+  expect(database.clock.now() - TEST_START).toBeGreaterThan(60 * SECOND);
+  await check(body);
+});
 
 describe('a creation that cannot continue', () => {
-  const REASON = '7 PERMISSION_DENIED: injected PERMISSION_DENIED';
-
   test('fails its attempt and both lists, logs the failure, and needs an operator', async () => {
     failCommits(database, isEntries, { nth: 2 });
-    atCommit(database, isEntries, () => database.clock.advance(1_000));
+    atCommit(database, isEntries, () => database.clock.advance(SECOND));
     const { result, logged, context } = await create();
-    expect(result).toMatchObject({
-      code: 'creation_failed',
-      message: REASON,
-      headers: {},
-      needsOperator: true,
-      cause: { code: 7 },
-    });
+    const rejection = { code: 'creation_failed', message: REASON, headers: {}, needsOperator: true };
+    expect(result).toMatchObject({ ...rejection, cause: { code: 7 } });
     const attempt = expect.objectContaining({ owner: 'owner-1', status: 'processing' }) as object;
     expect(logged).toEqual([
       ['claimed', attempt],
       ['failed', attempt, REASON, true],
     ]);
-    expect(await readKey()).toMatchObject({
-      status: 'requires_review',
-      failure: REASON,
-      failure_cause: 'error',
-      updated_at: TEST_START + 1_000,
-    });
-    const lists = await Promise.all(
-      ['price_lists', 'expected_forward_costs'].map((collection) => database.client.collection(collection).get()),
-    );
-    // The failure keeps the other fields of the lists.
-    const failed = { status: 'failed', updated_at: TEST_START + 1_000, created_at: TEST_START, name: 'June' };
-    expect(lists.map(({ docs }) => docs.map((list) => list.data()))).toMatchObject([[failed], [failed]]);
+    const failure = { failure: REASON, failure_cause: 'error', failed_tries: 1, updated_at: TEST_START + SECOND };
+    expect(await readKey()).toMatchObject({ status: 'requires_review', ...failure });
     expect(Object.keys(context.counters.phasesMs)).toEqual(['claim', 'entries']);
+    // Both lists are failed, and keep their other fields.
     await check(BODY);
     expect(getRejection(await create())).toEqual(['review_required', undefined]);
   });
 
   test.each([
-    ['timeout', new DOMException('the time is up', 'TimeoutError')],
-    ['stopped', new StoppedError('the instance stops')],
-  ])('for the cause %s is left to the sweep', async (failure_cause, reason) => {
+    ['timeout', 1, new DOMException('the time is up', 'TimeoutError')],
+    ['stopped', 0, new StoppedError('the instance stops')],
+  ])('for the cause %s is left to the sweep, with %i failed tries', async (failure_cause, failed_tries, reason) => {
     const controller = new AbortController();
     atCommit(database, isEntries, () => controller.abort(reason));
     const created = await create(BODY, { signal: controller.signal });
     expect(getRejection(created)).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
     expect(created.logged.at(-1)).toEqual(['failed', expect.anything(), reason.message, false]);
-    expect(await readKey()).toMatchObject({ status: 'requires_review', failure: reason.message, failure_cause });
+    expect(await readKey()).toMatchObject({
+      status: 'requires_review',
+      failure: reason.message,
+      failure_cause,
+      failed_tries,
+    });
     expect(getRejection(await create())).toEqual(['review_required', AFTER_NEXT_SWEEP]);
   });
 
-  test('because Firestore is unavailable is left to the sweep', async () => {
-    const cause = Object.assign(new Error('no connection'), { code: 14 });
-    expect(await runAttempt(await startAttempt(), () => Promise.reject(cause))).toEqual({
-      outcome: { kind: 'failed', reason: 'no connection', retryAfterMs: 65_000 },
-      cause,
-    });
-    expect(await readKey()).toMatchObject({ status: 'requires_review', failure_cause: 'unavailable' });
-  });
-
   test('is reported only when the current batch of the other list has ended', async () => {
-    const isOf = (list: string) => (call: Call<'Commit'>) =>
-      isEntries(call) && getNames(call).some((name) => name.includes(`/${list}/`));
     const { promise, resolve } = Promise.withResolvers<undefined>();
-    const held = atCommit(database, isOf('expected_forward_costs'), () => promise);
-    const failed = failCommits(database, isOf('price_lists'));
+    const held = atCommit(database, isEntriesOf('expected_forward_costs'), () => promise);
+    const failed = failCommits(database, isEntriesOf('price_lists'));
     const created = create();
     await Promise.all([held.fired, failed.fired]);
     // A failure that did not wait would be stored during these reads.
@@ -84,52 +244,50 @@ describe('a creation that cannot continue', () => {
   });
 
   test('stops the other list after its current batch', async () => {
-    const body = createPriceListBody(10 * TEST_BATCH);
     const calls = database.recordCalls();
-    failCommits(database, (call) => isEntries(call) && getNames(call).some((name) => name.includes('/price_lists/')));
-    await create(body);
+    failCommits(database, isEntriesOf('price_lists'));
+    await create(createPriceListBody(10 * TEST_BATCH));
     expect(getCommits(calls).filter(isEntries).length).toBeLessThan(5);
   });
 
-  describe('and cannot store its failure either', () => {
-    const STOPPED = new StoppedError('the instance stops');
+  describe('and cannot store its failure', () => {
+    test('refers the client to the sweep, and leaves its claim to it', async () => {
+      failCommits(database, isEntries);
+      failCommits(database, isKeyEvent);
+      const created = await create();
+      const text = `${REASON}; the failure could not be stored: ${REASON}`;
+      expect(getRejection(created)).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
+      expect(created.result).toMatchObject({ needsOperator: false });
+      expect(created.logged.at(-1)).toEqual(['failed', expect.anything(), text, false]);
+      const sweep_due_at = TEST_START + LEASE_DURATION_MS;
+      expect(await readKey()).toMatchObject({ status: 'processing', failure: null, sweep_due_at });
+    });
+
+    test('retries that for a minute', async () => {
+      failCommits(database, isEntries);
+      failCommits(database, isKeyEvent, { code: 'UNAVAILABLE', times: Infinity });
+      expect(getRejection(await create())).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
+      expect(database.clock.now() - TEST_START).toBeGreaterThan(55 * SECOND);
+      expect(database.clock.now() - TEST_START).toBeLessThanOrEqual(60 * SECOND);
+    });
 
     test.each([
-      // A commit that fails can have stored the failure. Then only an operator can help.
-      ['permanent', REASON, undefined, () => failCommits(database, isEntries)],
-      [
-        'transient',
-        STOPPED.message,
-        '65',
-        (stop: AbortController) =>
-          atCommit(database, isEntries, () => {
-            database.clock.advance(19_000);
-            stop.abort(STOPPED);
-          }),
-      ],
-    ])(
-      'for a %s cause sends a Retry-After only if the sweep resumes both a stored and an unstored failure',
-      async (_, reason, retryAfter, fail) => {
-        const controller = new AbortController();
-        fail(controller);
-        failCommits(database, isKeyEvent);
-        const created = await create(BODY, { signal: controller.signal });
-        const text = `${reason}; the failure could not be stored: ${REASON}`;
-        expect(getRejection(created)).toEqual(['creation_failed', retryAfter]);
-        expect(created.result).toMatchObject({ needsOperator: false });
-        expect(created.logged.at(-1)).toEqual(['failed', expect.anything(), text, false]);
-        expect(await readKey()).toMatchObject({ status: 'processing', failure: null });
-      },
-    );
-
-    test('waits no longer than the time that a stop leaves', async () => {
-      const stop = new AbortController();
+      ['60000', new Error('the time is up')],
+      ['2000', new StoppedError('the instance stops', 2_000)],
+    ])('waits no longer than %s ms, though a call hangs', async (ms, reason) => {
+      /** Shortens the reserve to a thousandth. */
+      const createTimeout: Clock['createTimeout'] = (timeoutMs, createReason, ...parents) => {
+        const isReserve = createReason().message.includes('reserved');
+        return systemClock.createTimeout(isReserve ? timeoutMs / 1_000 : timeoutMs, createReason, ...parents);
+      };
+      const clock = Object.assign(database.clock, { createTimeout });
+      const end = new AbortController();
       const { promise, resolve } = Promise.withResolvers<undefined>();
-      atCommit(database, isEntries, () => stop.abort(new StoppedError('the instance stops', 20)));
+      atCommit(database, isEntries, () => end.abort(reason));
       atCommit(database, isKeyEvent, () => promise);
-      const { result } = await create(BODY, { signal: stop.signal });
+      const { result } = await create(BODY, { signal: end.signal, clock });
       resolve(undefined);
-      expect(result).toHaveProperty('message', expect.stringContaining('within the 20 ms reserved'));
+      expect(result).toHaveProperty('message', expect.stringContaining(`within the ${ms} ms reserved`));
     });
   });
 });

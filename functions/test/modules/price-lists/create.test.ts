@@ -1,27 +1,19 @@
-import { StoppedError, type ApiError } from '../../../src/lib/errors';
+import type { ApiError } from '../../../src/lib/errors';
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
-import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
+import { KEEPALIVE_MS, LEASE_DURATION_MS } from '../../../src/lib/time-limits';
+import { WRITE_SIZES } from '../../../src/lib/work-context';
 import { createPriceLists } from '../../../src/price-lists/create';
 import * as payloads from '../../../src/price-lists/payload';
 import { release } from '../../../src/price-lists/resume';
-import { MAX_AUTOMATIC_RESUMES } from '../../../src/price-lists/sweep-schedule';
-import { replaceSizes, TEST_BATCH } from '../../resilience/calls';
-import {
-  atCommit,
-  failCommits,
-  getCommits,
-  getNames,
-  isChunk,
-  isClaim,
-  isEntries,
-  isKeyEvent,
-} from '../../support/commits';
+import { TEST_BATCH } from '../../resilience/calls';
+import { atCommit, failCommits, getCommits, getNames, isClaim, isEntries, isKeyEvent } from '../../support/commits';
 import { BODY, getRejection, getResponse, useCreations } from '../../support/creations';
 import { TEST_START } from '../../support/database';
 import { CRASHED } from '../../support/failed-attempts';
-import { createKeyRecord } from '../../support/key-records';
+import { createKeyRecord, TEST_LISTS } from '../../support/key-records';
 import { readAllRecords, readStoredPayload, TEST_REQUEST } from '../../support/price-lists';
-import { createPriceListBody, parseSubmission } from '../../support/submissions';
+import { createPriceListBody, parseSubmission, type PriceListBody } from '../../support/submissions';
+import { createRandom } from '../../../../local/sample/random';
 
 const { database, create, getKey, readKey, check } = useCreations();
 
@@ -61,7 +53,8 @@ describe('a creation', () => {
         schema_version: 1,
         boq_list_id: 'boq-1',
         owner: 'owner-1',
-        payload_chunks: 1,
+        name: 'June',
+        date: '06/2026',
         lists: { ...lists, market_name: 'Egypt', market_iso: 'EGY', currency: 'EGP', currency_differs: true },
         claimed_at: TEST_START,
         lease_expires_at: TEST_START + LEASE_DURATION_MS,
@@ -71,8 +64,7 @@ describe('a creation', () => {
         failure: null,
         failure_cause: null,
         progress: null,
-        automatic_resumes: 0,
-        history: [],
+        failed_tries: 0,
         actions: [],
       },
       [`price_list_requests/${document_id}`]: {
@@ -82,6 +74,7 @@ describe('a creation', () => {
         request_id: 'request-1',
         market_found: true,
         currency_differs: true,
+        currency: 'EGP',
         expected_forward_cost_id,
         price_list_id,
         created_at: TEST_START,
@@ -112,14 +105,19 @@ describe('a creation', () => {
     await check(BODY);
   });
 
-  test('that finds an expired lease without resumes left makes the key due, so that the sweep reports it', async () => {
+  test.each([
+    [3, { headers: { 'Retry-After': '65' }, needsOperator: false }],
+    // The lease that has run out counts as a failed try.
+    [4, { headers: {}, needsOperator: true }],
+  ])('that finds an expired lease and try %i is refused, and changes nothing', async (tries, refusal) => {
     await create();
-    await getKey().update({ ...CRASHED, response: null, automatic_resumes: MAX_AUTOMATIC_RESUMES });
+    await getKey().update({ ...CRASHED, response: null, failed_tries: tries - 1 });
     database.clock.advance(1_000);
+    const before = await readKey();
     const { result, logged } = await create();
-    expect(result).toMatchObject({ code: 'review_required', headers: {}, needsOperator: true });
+    expect(result).toMatchObject({ code: 'review_required', ...refusal });
     expect(logged).toEqual([]);
-    expect(await readKey()).toMatchObject({ status: 'requires_review', sweep_due_at: TEST_START + 1_000 });
+    expect(await readKey()).toEqual(before);
   });
 
   test('of one full batch per list makes six calls', async () => {
@@ -174,10 +172,17 @@ describe('a creation', () => {
     expect(other).toEqual(['request_in_progress', { 'Retry-After': '10' }, []]);
   });
 
-  test('does not take a key whose lease is unknown (powertools-lambda-typescript #5678)', async () => {
-    await getKey().set({ ...createKeyRecord(), lease_expires_at: null });
-    expect((await create()).result).toMatchObject({ message: expect.stringContaining('lease_expires_at') as string });
-    expect(await readKey()).toMatchObject({ owner: 'owner', status: 'processing' });
+  test.each([
+    ['a lease that is unknown (powertools-lambda-typescript #5678)', { lease_expires_at: null }],
+    ['another key', { boq_list_id: 'boq-2' }],
+    ['a list id that no document has', { lists: { ...TEST_LISTS, price_list_id: '__x__' } }],
+    ['the status completed without a response', { status: 'completed' }],
+    ['a review without a cause', { status: 'requires_review', failure: 'unknown' }],
+  ])('leaves a record with %s to an operator', async (_, fields) => {
+    await getKey().set({ ...createKeyRecord(), ...fields });
+    const before = await readKey();
+    expect((await create()).result).toMatchObject({ code: 'review_required', headers: {}, needsOperator: true });
+    expect(await readKey()).toEqual(before);
   });
 
   test('completes the key that it claimed, even if its submission changes after the claim (powertools-lambda-typescript #5715)', async () => {
@@ -196,9 +201,9 @@ describe('a creation', () => {
 
   test('that is replayed does not compress its payload', async () => {
     await create();
-    const getChunks = jest.spyOn(payloads.Payload.prototype, 'getChunks');
+    const compress = jest.spyOn(payloads, 'compressToChunks');
     await create();
-    expect(getChunks).not.toHaveBeenCalled();
+    expect(compress).not.toHaveBeenCalled();
   });
 
   test('of more than forty batches per list stores each price under its product', async () => {
@@ -243,63 +248,32 @@ describe('a creation', () => {
 });
 
 describe('a large payload', () => {
-  const body = createPriceListBody(60);
-  const CHUNK_BYTES = 40;
-
-  beforeEach(() => {
-    replaceSizes({ chunkBytes: CHUNK_BYTES });
-  });
-
-  test('is stored by the claim and then chunk by chunk, before the first entry', async () => {
+  test('is stored in chunks by the claim alone', async () => {
+    const body = createPriceListBody(60);
     const calls = database.recordCalls();
-    getResponse(await create(body));
-    const { payload_chunks, document_id } = (await readKey()) as { payload_chunks: number; document_id: string };
-    expect(payload_chunks).toBeGreaterThan(10);
-    const commits = getCommits(calls);
-    const chunks = commits.map((call) => getNames(call).filter((name) => name.includes('/price_list_payload/')));
-    expect(chunks.slice(0, payload_chunks - 8).map(({ length }) => length)).toEqual([
-      9,
-      ...Array.from({ length: payload_chunks - 9 }, () => 1),
-    ]);
-    expect(
-      commits.slice(payload_chunks - 8).some((call) => getNames(call).some((n) => n.includes('/price_list_payload/'))),
-    ).toBe(false);
+    getResponse(await create(body, { sizes: { batchEntries: TEST_BATCH, chunkBytes: 40 } }));
+    const { document_id } = (await readKey()) as { document_id: string };
+    const chunks = getCommits(calls).map((call) =>
+      getNames(call).filter((name) => name.includes('/price_list_payload/')),
+    );
+    expect(chunks[0]?.length).toBeGreaterThan(10);
+    expect(chunks.slice(1).flat()).toEqual([]);
     const stored = await readStoredPayload(database.client, document_id);
     expect(stored).toBe([...payloads.streamCanonicalJson(parseSubmission(body))].join(''));
     await check(body);
   });
 
-  test('is stored under the lease, which is renewed between chunks when that is due', async () => {
-    const calls = database.recordCalls();
-    atCommit(database, isChunk, () => database.clock.advance(20_000));
-    getResponse(await create(body));
-    const kinds = getCommits(calls).map((call) => (isChunk(call) ? 'chunk' : isKeyEvent(call) ? 'key' : 'other'));
-    expect(kinds.slice(0, 4)).toEqual(['other', 'chunk', 'key', 'chunk']);
-  });
-
-  test('without a market completes after the last chunk', async () => {
-    const unknown = { ...body, info: { ...body.info, market_id: 'nowhere' } };
-    const { logged } = await create(unknown);
-    expect(logged.map(([event]) => event)).toEqual(['claimed', 'completed']);
-    await check(unknown);
-  });
-
-  test('of exactly as many chunks as a claim holds is stored by the claim alone', async () => {
-    const unknown = { ...body, info: { ...body.info, market_id: 'nowhere' } };
-    const bytes = Buffer.concat(await payloads.compressToChunks(parseSubmission(unknown))).length;
-    replaceSizes({ chunkBytes: Math.ceil(bytes / 9) });
-    const calls = database.recordCalls();
-    expect((await create(unknown)).logged.map(([event]) => event)).toEqual(['completed']);
-    expect(calls.map(({ rpc }) => rpc)).toEqual(['BatchGetDocuments', 'Commit']);
-    expect(await readKey()).toMatchObject({ status: 'completed', payload_chunks: 9 });
-  });
-
-  test('leaves its key to an operator if the attempt is stopped before the last chunk is stored', async () => {
-    const controller = new AbortController();
-    atCommit(database, isChunk, () => controller.abort(new StoppedError('the instance stops')));
-    await create(body, { signal: controller.signal });
-    const failure = 'the payload was not stored completely: the instance stops';
-    expect(await readKey()).toMatchObject({ status: 'requires_review', failure, failure_cause: 'error' });
+  test('of random ids is stored in chunks that Firestore accepts', async () => {
+    const random = createRandom(1);
+    const letters = Array.from({ length: 1_400 }, () => '');
+    const createId = () => letters.map(() => random.int(0, 35).toString(36)).join('');
+    const products = Array.from({ length: 1_200 }, () => [
+      createId(),
+      { price_list_price: 1, expected_forward_cost_price: 2 },
+    ]);
+    const body = { ...createPriceListBody(0), products: Object.fromEntries(products) as PriceListBody['products'] };
+    getResponse(await create(body, { sizes: WRITE_SIZES }));
+    await check(body);
   });
 });
 
@@ -316,21 +290,23 @@ describe('a lost reply', () => {
   });
 
   test('to the claim does not cost the request its claim, even if the lease expires before the next try', async () => {
-    replaceSizes({ chunkBytes: 40 });
     failCommits(database, isClaim, { code: 'UNAVAILABLE', times: 1, when: 'after' });
     const run = () => database.clock.advance(LEASE_DURATION_MS + 1);
     database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action: { kind: 'call', run } });
     const { result, logged } = await create();
     expect(result).toMatchObject({ replayed: false });
     expect(logged.map(([event]) => event)).toEqual(['claimed', 'completed']);
-    expect(await readKey()).toMatchObject({ status: 'completed', actions: [], automatic_resumes: 0 });
+    expect(await readKey()).toMatchObject({ status: 'completed', failed_tries: 0 });
     await check(BODY);
   });
 
-  test('to the claim does not stop the creation, even if the error is not retried', async () => {
-    failCommits(database, isClaim, { times: 1, when: 'after' });
-    expect((await create()).result).toMatchObject({ replayed: false });
-    await check(BODY);
+  test('to the claim is retried for longer than a dead connection stays unnoticed, and then gives up', async () => {
+    const { interval, timeout } = KEEPALIVE_MS;
+    failCommits(database, isClaim, { code: 'UNAVAILABLE' });
+    expect((await create()).result).toMatchObject({ code: 14 });
+    const took = database.clock.now() - TEST_START;
+    expect(took).toBeGreaterThan(interval + timeout);
+    expect(took).toBeLessThan(2 * 60_000);
   });
 
   test('to the completion does not stop the creation, even if the error is not retried', async () => {
@@ -349,7 +325,7 @@ describe('a lost reply', () => {
     };
     database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action: { kind: 'call', run } });
     expect(getRejection(await create(body))).toEqual(['review_required', undefined]);
-    expect(await readKey()).toMatchObject({ status: 'released', history: [] });
+    expect(await readKey()).toMatchObject({ status: 'released' });
     expect((await database.client.collection('price_list_requests').get()).size).toBe(1);
   });
 

@@ -1,20 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import type { PriceListInfo } from '../../../src/lib/schemas/add-price-lists';
-import * as submissionParser from '../../../src/price-lists/submission-parser';
-import {
-  MAX_CHUNK_BYTES,
-  Payload,
-  computeFingerprint as fingerprint,
-  streamCanonicalJson,
-  compressToChunks,
-  parseStoredPayload,
-} from '../../../src/price-lists/payload';
+import type { PriceListInfo, PriceListSubmission } from '../../../src/lib/schemas/add-price-lists';
+import * as schemas from '../../../src/lib/schemas/add-price-lists';
+import { compressToChunks, computeFingerprint, readStoredPayload } from '../../../src/price-lists/payload';
 import { arbitraryPriceListBody } from '../../support/arbitrary-submissions';
-import { createPriceListBody, parseSubmission, parseText, type PriceListBody } from '../../support/submissions';
-
-const fingerprintOf = (json: string) => fingerprint(parseText(submissionParser.createPriceListParser(), json));
+import { useTestDatabase } from '../../support/database';
+import { writeRecords } from '../../support/stored';
+import { createPriceListBody, parseSubmission, type PriceListBody } from '../../support/submissions';
 
 /** Returns the JSON of a value with the keys of each object sorted. */
 function toSortedJson(value: unknown): string {
@@ -30,108 +23,136 @@ const model = ({ info, products }: PriceListBody) => toSortedJson({ info: normal
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
+const CHUNK_BYTES = 1_000_000;
+
+/** Creates a submission whose ids of 1,400 characters compress only to 1,050 bytes. */
+function createRandomSubmission(count: number): PriceListSubmission {
+  const prices = { price_list_price: 1, expected_forward_cost_price: 0.5 };
+  const ids = Array.from({ length: count }, () => randomBytes(1_050).toString('base64url'));
+  const { info } = parseSubmission(createPriceListBody(1));
+  return { info, products: new Map(ids.map((id) => [id, prices])) };
+}
+
 describe('the fingerprint', () => {
   test('is the SHA-256 of the canonical JSON', () =>
     fc.assert(
       fc.property(arbitraryPriceListBody, (body) => {
-        expect(fingerprintOf(JSON.stringify(body))).toBe(sha256(model(body)));
+        expect(computeFingerprint(parseSubmission(body))).toBe(sha256(model(body)));
       }),
     ));
 
-  test('covers every product of a list that is hashed in several pieces', () => {
+  test('covers every product of a list that is hashed in several parts', () => {
     const body = createPriceListBody(4_000);
-    expect(fingerprint(parseSubmission(body))).toBe(sha256(model(body)));
+    expect(computeFingerprint(parseSubmission(body))).toBe(sha256(model(body)));
+  });
+
+  test('is that of a text in the documents, whatever the version of the program', () => {
+    const body = createPriceListBody(1, { name: 'Größe "A"' });
+    const text =
+      '{"info":{"boq_list_id":"boq-1","currency_iso":"USD","date":"06/2026","market_id":"market-1","name":"Größe \\"A\\""},' +
+      '"products":{"product-0":{"expected_forward_cost_price":0,"price_list_price":0.25}}}';
+    expect(computeFingerprint(parseSubmission(body))).toBe(sha256(text));
   });
 });
-
-describe('the canonical JSON', () => {
-  test('comes in pieces that end with the product that reaches 16 Ki characters', () => {
-    const body = createPriceListBody(4_000);
-    const submission = parseSubmission(body);
-    const pieces = [...streamCanonicalJson(submission)];
-    expect(pieces.join('')).toBe(model(body));
-    expect(pieces.length).toBeGreaterThan(3);
-    for (const piece of pieces.slice(0, -1)) {
-      expect(piece.length).toBeGreaterThanOrEqual(16 * 1024);
-      expect(piece.length).toBeLessThan(16 * 1024 + 200);
-    }
-  });
-});
-
-test('a payload has its fingerprint at once, and compresses its chunks once, when they are first needed', async () => {
-  const submission = parseSubmission(createPriceListBody(3));
-  const payload = new Payload(submission);
-  expect([payload.submission, payload.fingerprint]).toEqual([submission, fingerprint(submission)]);
-  const chunks = payload.getChunks();
-  expect(payload.getChunks()).toBe(chunks);
-  expect(await chunks).toEqual(await compressToChunks(submission));
-});
-
-const inflate = (chunks: Buffer[]) => gunzipSync(Buffer.concat(chunks)).toString();
 
 describe('a compressed payload', () => {
-  test('is restored byte for byte', () =>
+  const inflate = (chunks: Buffer[]) => gunzipSync(Buffer.concat(chunks)).toString();
+
+  test('is the canonical JSON, byte for byte', () =>
     fc.assert(
       fc.asyncProperty(arbitraryPriceListBody, async (body) => {
-        const chunks = await compressToChunks(parseSubmission(body));
-        expect(inflate(chunks)).toBe(model(body));
+        expect(inflate(await compressToChunks(parseSubmission(body), CHUNK_BYTES))).toBe(model(body));
       }),
     ));
 
-  test('is restored with characters of several bytes, wherever its pieces end', async () => {
+  test('has characters of several bytes, wherever its parts end', async () => {
     const body = createPriceListBody(0);
     for (let i = 0; i < 200; i += 1)
       body.products[`${'€'.repeat(400)}${i}`] = { price_list_price: i, expected_forward_cost_price: 0 };
-    const submission = parseSubmission(body);
-    const chunks = await compressToChunks(submission);
-    const attempt = { payload_chunks: chunks.length, fingerprint: fingerprint(submission) };
-    expect(await parseStoredPayload(chunks, attempt)).toEqual({ kind: 'valid', submission });
+    expect(inflate(await compressToChunks(parseSubmission(body), CHUNK_BYTES))).toBe(model(body));
   });
 
-  test('is cut into chunks that each fit a document, however little it compresses', async () => {
-    const body = createPriceListBody(0);
-    for (let i = 0; i < 3000; i += 1) {
-      body.products[randomBytes(700).toString('hex')] = { price_list_price: i, expected_forward_cost_price: 0 };
-    }
-    const submission = parseSubmission(body);
-    const chunks = await compressToChunks(submission);
-    expect(chunks.length).toBeGreaterThan(2);
-    for (const chunk of chunks) expect(chunk.length).toBeLessThanOrEqual(MAX_CHUNK_BYTES);
-    expect(inflate(chunks)).toBe([...streamCanonicalJson(submission)].join(''));
+  test('of almost 9 MiB is accepted, and a larger one is too large', async () => {
+    const chunks = await compressToChunks(createRandomSubmission(8_850), CHUNK_BYTES);
+    expect(chunks.map(({ length }) => length).slice(0, -1)).toEqual(Array(9).fill(CHUNK_BYTES));
+    await expect(compressToChunks(createRandomSubmission(9_000), CHUNK_BYTES)).rejects.toMatchObject({
+      code: 'payload_too_large',
+      headers: { 'X-Payload-Limit-Bytes': '9437184', 'X-Payload-Limit-Scope': 'compressed' },
+    });
   });
 });
 
 describe('a stored payload', () => {
-  const pack = (text: string) => [gzipSync(text)];
+  const database = useTestDatabase();
+  beforeEach(() => database.reset());
+  afterEach(() => jest.restoreAllMocks());
+
   const body = createPriceListBody(3);
-  const attempt = { payload_chunks: 1, fingerprint: fingerprint(parseSubmission(body)) };
+  const submission = parseSubmission(body);
+  const fingerprint = computeFingerprint(submission);
+  const packed = gzipSync(model(body));
 
-  test('is valid if it has the fingerprint of its attempt', async () => {
-    const submission = parseSubmission(body);
-    const chunks = await compressToChunks(submission);
-    expect(await parseStoredPayload(chunks, attempt)).toEqual({ kind: 'valid', submission });
-    expect(await parseStoredPayload([], attempt)).toMatchObject({ kind: 'invalid', chunks: 0 });
+  /** Stores chunks by their ids, and reads the payload. */
+  async function store(chunks: Record<string, unknown>) {
+    const records = Object.entries(chunks).map(([id, data]) => [id, { data }]);
+    const collection = 'price_list_requests/document/price_list_payload';
+    await writeRecords(database.client, collection, Object.fromEntries(records) as Record<string, object>);
+    return readStoredPayload(database.open().db, { document_id: 'document', fingerprint });
+  }
+
+  test('is the accepted submission, in as many chunks as it takes', async () => {
+    const bytes = Array.from({ length: 12 }, (_, i) => packed.subarray(i * 10, i === 11 ? undefined : i * 10 + 10));
+    const chunks = bytes.map((data, i) => [String(i).padStart(4, '0'), data]);
+    expect(await store(Object.fromEntries(chunks) as Record<string, Buffer>)).toEqual(submission);
   });
 
-  test.each([
-    ['bytes that are not gzip', [Buffer.from('damaged')], 'it is damaged: incorrect header check'],
-    ['an incomplete gzip', [pack(model(body))[0]?.subarray(0, -1)], 'it is damaged: unexpected end of file'],
-    ['damaged JSON', pack('{"info'), 'it is damaged: not JSON at byte 6'],
-    ['another payload', pack(model(createPriceListBody(2))), 'it is not the accepted one: its fingerprint differs'],
+  test.each<[string, Record<string, unknown>, string]>([
+    ['without chunks', {}, 'chunks of it are missing'],
+    ['without its first chunk', { '0001': packed }, 'chunks of it are missing'],
     [
-      'an invalid product id',
-      pack(`{"info":${JSON.stringify(body.info)},"products":{" a":{}}}`),
-      'it was accepted by a version with other rules',
+      'without a chunk in the middle',
+      { '0000': packed.subarray(0, 9), '0002': packed.subarray(9) },
+      'chunks of it are missing',
     ],
-  ])('is invalid with %s', async (_, chunks, reason) => {
-    expect(await parseStoredPayload(chunks as Buffer[], attempt)).toEqual({ kind: 'invalid', reason, chunks: 1 });
+    ['without its last chunk', { '0000': packed.subarray(0, 30) }, 'its last chunks are missing'],
+    ['with a chunk without data', { '0000': packed.subarray(0, 30), '0001': 'text' }, 'its last chunks are missing'],
+    ['of bytes that are not gzip', { '0000': Buffer.from('damaged') }, 'it is damaged: incorrect header check'],
+    [
+      'of another request',
+      { '0000': gzipSync(model(createPriceListBody(2))) },
+      'it is not the accepted one: its fingerprint differs',
+    ],
+  ])('%s is unusable, and says why', async (_, chunks, message) => {
+    await expect(store(chunks)).rejects.toMatchObject({ name: 'UnusablePayloadError', message });
   });
 
-  test('is not called invalid if a defect of the program prevents its parsing', async () => {
-    const defect = jest.spyOn(submissionParser, 'createPriceListParser').mockImplementation(() => {
+  test('that the rules of this version reject is unusable', async () => {
+    const text = `{"info":${JSON.stringify(submission.info)},"products":{" a":{}}}`;
+    const chunk = { data: gzipSync(text) };
+    await database.client.doc('price_list_requests/document/price_list_payload/0000').set(chunk);
+    const attempt = { document_id: 'document', fingerprint: sha256(text) };
+    const message = 'it was accepted by a version with other rules';
+    await expect(readStoredPayload(database.open().db, attempt)).rejects.toMatchObject({
+      name: 'UnusablePayloadError',
+      message,
+    });
+  });
+
+  test.each(['UNAVAILABLE', 'PERMISSION_DENIED'] as const)(
+    'is not called unusable if Firestore answers %s',
+    async (code) => {
+      database.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code } });
+      await expect(store({ '0000': packed })).rejects.toMatchObject({
+        name: 'Error',
+        message: expect.stringContaining(code) as string,
+      });
+    },
+  );
+
+  test('is not called unusable if a defect of the program prevents its parsing', async () => {
+    jest.spyOn(schemas, 'parsePriceLists').mockImplementation(() => {
       throw new TypeError('a defect');
     });
-    await expect(parseStoredPayload(pack(model(body)), attempt)).rejects.toThrow('a defect');
-    defect.mockRestore();
+    await expect(store({ '0000': packed })).rejects.toThrow(TypeError);
   });
 });

@@ -1,31 +1,31 @@
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
+import type { KeyOutcome } from '../../../src/price-lists/key';
 import { createPriceLists } from '../../../src/price-lists/create';
-import { release, ResolutionError } from '../../../src/price-lists/resume';
+import { release, toResolutionError } from '../../../src/price-lists/resume';
 import { checkInvariants } from '../../resilience/invariants';
 import { atCommit, failCommits, isEntries, isKeyEvent } from '../../support/commits';
 import { TEST_START } from '../../support/database';
 import { CRASHED, PRODUCTS, useFailedAttempts } from '../../support/failed-attempts';
-import { readListEntries, TEST_REQUEST } from '../../support/price-lists';
+import { createKeyRecord } from '../../support/key-records';
+import { TEST_REQUEST } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
 const { database, create, getKey, readKey, fail, check, deletePayload, getPriceList, runResume } = useFailedAttempts();
 
 async function runRelease(record: KeyRecord): Promise<unknown> {
   const { db, context } = database.open();
-  return release(record, { by: 'operator', reason: null }, db, context).catch((error: unknown) => error);
+  return release(record, { by: 'sweep', reason: 'sent twice' }, db, context).catch((error: unknown) => error);
 }
 
+const readRelease = async ({ document_id }: KeyRecord): Promise<unknown> =>
+  (await database.client.doc(`price_list_requests/${document_id}`).get()).get('released');
+
 describe('a resume', () => {
-  test('writes what is missing or differs, completes the key and returns its response', async () => {
-    const record = await fail('a');
-    const { expected_forward_cost_id, price_list_id } = record.lists ?? {};
-    const costs = `expected_forward_costs/${expected_forward_cost_id}`;
-    const [stored = ''] = Object.keys(await readListEntries(database.client, costs));
-    await database.client.doc(`${costs}/products/${stored}`).set({ expected_forward_cost_price: 17 });
-    const before =
-      Object.keys(await readListEntries(database.client, costs)).length +
-      Object.keys(await readListEntries(database.client, `price_lists/${price_list_id}`)).length;
+  test('writes all entries again, completes the key and returns its response', async () => {
+    const record = await fail('a', { failed_tries: 4 });
+    const costs = `expected_forward_costs/${record.lists?.expected_forward_cost_id}`;
+    await database.client.doc(`${costs}/products/product-0`).set({ expected_forward_cost_price: 17 });
     database.clock.advance(5_000);
 
     const { outcome, progress } = await runResume(record);
@@ -34,19 +34,16 @@ describe('a resume', () => {
     expect(resumed).toMatchObject({
       status: 'completed',
       owner: 'owner-2',
-      automatic_resumes: 0,
+      failed_tries: 0,
       updated_at: TEST_START + 5_000,
       actions: [{ action: 'resume', at: TEST_START + 5_000, by: 'operator', reason: 'checked' }],
     });
-    // The resume leaves out what the first attempt wrote, except for the entry that differed.
-    const pending = 2 * PRODUCTS - before + 1;
-    expect(progress[0]).toMatchObject({ entries_written: 0, entries_total: pending });
-    expect(progress.at(-1)).toMatchObject({ entries_written: pending });
+    expect(progress.at(-1)).toEqual({ entries_written: 2 * PRODUCTS, entries_total: 2 * PRODUCTS });
     await check('a');
     expect(await create('a')).toMatchObject({ response: resumed.response, replayed: true });
   });
 
-  test('of a crashed attempt creates its lists again if somebody has deleted them', async () => {
+  test('of a crashed attempt creates its lists again if somebody has deleted them, as processing and then as ready', async () => {
     const record = await fail('a', CRASHED);
     const { expected_forward_cost_id, price_list_id } = record.lists ?? {};
     for (const path of [`expected_forward_costs/${expected_forward_cost_id}`, `price_lists/${price_list_id}`]) {
@@ -54,58 +51,51 @@ describe('a resume', () => {
       const { docs } = await list.collection('products').get();
       await Promise.all([list, ...docs.map(({ ref }) => ref)].map((each) => each.delete()));
     }
-    await runResume(record);
-    await check('a');
-  });
-
-  test('of a crashed attempt fails its lists when it takes over, with that time', async () => {
-    const record = await fail('a', CRASHED);
-    const list = getPriceList(record);
-    await list.update({ status: 'processing' });
     database.clock.advance(5_000);
-    let meanwhile: unknown;
+    let taken: unknown;
     atCommit(database, isEntries, async () => {
-      meanwhile = (await list.get()).data();
+      taken = (await getPriceList(record).get()).data();
       database.clock.advance(1_000);
     });
     await runResume(record);
-    expect(meanwhile).toMatchObject({ status: 'failed', updated_at: TEST_START + 5_000 });
-    expect((await list.get()).data()).toMatchObject({ status: 'ready', updated_at: TEST_START + 6_000 });
+    expect(taken).toMatchObject({ status: 'processing', created_at: TEST_START, updated_at: TEST_START + 5_000 });
+    expect((await getPriceList(record).get()).data()).toMatchObject({
+      status: 'ready',
+      updated_at: TEST_START + 6_000,
+    });
+    await check('a');
   });
 
-  test('that cannot take over throws the error', async () => {
+  test('that cannot take over throws the error, and changes nothing', async () => {
     const record = await fail('a');
     failCommits(database, isKeyEvent, { times: 1 });
     expect((await runResume(record)).outcome).toMatchObject({ code: 7 });
     expect(await readKey('a')).toEqual(record);
   });
 
-  test('without a stored payload changes nothing', async () => {
-    const record = await fail('a');
+  test('without a stored payload writes no entries, and fails the attempt permanently with the reason', async () => {
+    const record = await fail('a', { failure_cause: 'timeout' });
     await deletePayload(record);
-    const { outcome } = await runResume(record);
-    expect(outcome).toBeInstanceOf(ResolutionError);
-    expect(outcome).toMatchObject({
-      name: 'ResolutionError',
-      code: 'payload_unusable',
-      detail: '0 chunks are stored instead of 1',
-      message:
-        'the stored payload cannot be used, so the attempt can only be released: 0 chunks are stored instead of 1',
-    });
-    expect(await readKey('a')).toEqual(record);
-  });
-
-  test('whose payload has a chunk without data changes nothing, and says that the payload is damaged', async () => {
-    const record = await fail('a');
-    await database.client.doc(`price_list_requests/${record.document_id}/price_list_payload/0000`).set({});
-    expect((await runResume(record)).outcome).toMatchObject({ detail: 'it is damaged: unexpected end of file' });
-    expect(await readKey('a')).toEqual(record);
+    const { outcome, progress } = await runResume(record);
+    expect([outcome, progress]).toMatchObject([{ name: 'UnusablePayloadError' }, []]);
+    const failure = { failure: 'chunks of it are missing', failure_cause: 'error', failed_tries: 1 };
+    expect(await readKey('a')).toMatchObject({ status: 'requires_review', ...failure });
   });
 
   test('of a completed attempt returns the stored response', async () => {
     const record = await fail('a');
     const { outcome } = await runResume(record);
     expect((await runResume(record)).outcome).toBe(outcome);
+  });
+
+  test('that begins during another one is rejected', async () => {
+    const record = await fail('a');
+    let other: unknown;
+    atCommit(database, isEntries, async () => {
+      other = (await runResume(record)).outcome;
+    });
+    expect((await runResume(record)).outcome).toBe((await readKey('a')).response);
+    expect(other).toMatchObject({ code: 'key_in_progress' });
   });
 
   test('of an attempt that is released during the resume is rejected', async () => {
@@ -115,33 +105,31 @@ describe('a resume', () => {
       expect(await runRelease(record)).toBeUndefined();
     };
     atCommit(database, isKeyEvent, run, { nth: 2 });
-    expect((await runResume(record)).outcome).toMatchObject({ code: 'key_released', detail: undefined });
+    expect((await runResume(record)).outcome).toMatchObject({ code: 'key_released' });
     expect(await readKey('a')).toMatchObject({ status: 'released' });
   });
 });
 
 describe('a release', () => {
+  const ACTION = { action: 'release', by: 'sweep', reason: 'sent twice' };
+
   test('frees the key for another attempt, although its reply is lost, and can be repeated', async () => {
     const record = await fail('a');
+    const at = TEST_START + 1_000;
     database.clock.advance(1_000);
     failCommits(database, isKeyEvent, { code: 'UNAVAILABLE', times: 1, when: 'after' });
     expect(await runRelease(record)).toBeUndefined();
-    const list = await getPriceList(record).get();
-    expect([list.get('status'), list.get('updated_at')]).toEqual(['failed', TEST_START]);
-    const action = { action: 'release', at: TEST_START + 1_000, by: 'operator', reason: null };
-    expect(await readKey('a')).toEqual({
-      ...record,
-      status: 'released',
-      updated_at: TEST_START + 1_000,
-      actions: [action],
-      sweep_due_at: undefined,
-    });
+    const actions = [{ ...ACTION, at }];
+    const { sweep_due_at: _, ...rest } = record as KeyRecord & { sweep_due_at: number };
+    expect(await readKey('a')).toEqual({ ...rest, status: 'released', updated_at: at, actions });
     expect(await runRelease(record)).toBeUndefined();
-    expect((await readKey('a')).actions).toHaveLength(1);
+    const { failure, failure_cause } = record;
+    expect(await readRelease(record)).toEqual({ at, failure, failure_cause, actions });
+    await check('a');
     expect(await create('a')).toMatchObject({ replayed: false });
-    const { document_id, history } = await readKey('a');
-    expect(document_id).not.toBe(record.document_id);
-    expect(history).toMatchObject([{ document_id: record.document_id, settled_at: TEST_START + 1_000 }]);
+    expect(await readKey('a')).toMatchObject({ status: 'completed', actions: [], failure: null });
+    expect((await readKey('a')).document_id).not.toBe(record.document_id);
+    expect(await runRelease(record)).toMatchObject({ code: 'lists_ready' });
     await check('a');
   });
 
@@ -151,22 +139,23 @@ describe('a release', () => {
       const submission = parseSubmission(createPriceListBody(1, { boq_list_id: 'a', market_id }));
       return createPriceLists(submission, TEST_REQUEST, db, context);
     };
-    const { response } = await createNowhere('nowhere');
+    await createNowhere('nowhere');
     expect(await runRelease(await readKey('a'))).toBeUndefined();
     expect(await createNowhere('nowhere')).toMatchObject({ replayed: false });
-    expect((await readKey('a')).history).toMatchObject([{ response, lists: null }]);
     expect(await runRelease(await readKey('a'))).toBeUndefined();
     expect(await createNowhere('market-1')).toMatchObject({ replayed: false, facts: { market_found: true } });
     const bodies = ['nowhere', 'market-1'].map((market_id) => createPriceListBody(1, { boq_list_id: 'a', market_id }));
     await checkInvariants(database.client, bodies.map(parseSubmission));
   });
 
-  test('of a crashed attempt fails its lists', async () => {
+  test('of a crashed attempt counts its lease as a failed try, fails its lists, and needs no request record', async () => {
     const record = await fail('a', CRASHED);
     await getPriceList(record).update({ status: 'processing' });
-    await runRelease(record);
-    expect(await readKey('a')).toMatchObject({ status: 'released', failure_cause: 'lease_expired' });
-    await check('a');
+    await database.client.doc(`price_list_requests/${record.document_id}`).delete();
+    expect(await runRelease(record)).toBeUndefined();
+    const cause = { failure_cause: 'lease_expired', failed_tries: 2 };
+    expect(await readKey('a')).toMatchObject({ status: 'released', ...cause, actions: [ACTION] });
+    expect((await getPriceList(record).get()).get('status')).toBe('failed');
   });
 
   test.each<[string, Partial<KeyRecord>, string]>([
@@ -178,4 +167,18 @@ describe('a release', () => {
     expect(await runRelease(record)).toMatchObject({ code });
     expect(await readKey('a')).toEqual({ ...record, ...update });
   });
+});
+
+test.each<[KeyOutcome, string, string]>([
+  [{ kind: 'released' }, 'key_released', 'the key was released since it was read'],
+  [{ kind: 'payload_mismatch' }, 'key_released', 'the key was released since it was read'],
+  [{ kind: 'in_review', retryAfterMs: null }, 'key_in_review_again', 'the key requires review again since it was read'],
+  [{ kind: 'in_progress', retryAfterMs: 1 }, 'key_in_progress', 'another attempt on the key is in progress'],
+  [
+    { kind: 'completed', record: createKeyRecord(), response: '{}', isOwn: false },
+    'key_resolved',
+    'the key was resolved since it was read',
+  ],
+])('%j gives an operator the error %s', (outcome, code, message) => {
+  expect(toResolutionError(outcome)).toMatchObject({ code, message });
 });

@@ -1,4 +1,6 @@
 import { getEventListeners } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { getConnection } from '../../../../src/lib/firestore/connection';
 import type { QuerySpec } from '../../../../src/lib/firestore/messages';
 import { streamQuery } from '../../../../src/lib/firestore/query';
 import { createWorkContext, type WorkContext } from '../../../../src/lib/work-context';
@@ -73,6 +75,25 @@ describe('batches', () => {
     await writeRecords(database.client, 'large', Object.fromEntries(large.map((record, i) => [`${i}`, record])));
     expect((await readBatches({ collection: 'large', fields: ['text'] })).batches).toEqual([3, 3, 1]);
   });
+});
+
+test('takes no more than a batch from Firestore until its consumer asks for the next one', async () => {
+  const connection = await getConnection();
+  const { runQuery } = connection;
+  let received = 0;
+  jest.spyOn(connection, 'runQuery').mockImplementation((request) =>
+    runQuery(request).on('data', () => {
+      received += 1;
+    }),
+  );
+  const batches = streamQuery(open(), selection, () => null);
+  await batches.next();
+  // All 1,000 documents arrive in this time if nothing stops them.
+  await delay(500);
+  expect(received).toBe(128);
+  for await (const batch of batches) expect(batch.length).toBeGreaterThan(0);
+  expect(received).toBe(1_000);
+  jest.restoreAllMocks();
 });
 
 describe('continues after the last document', () => {

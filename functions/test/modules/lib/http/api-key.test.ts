@@ -14,6 +14,8 @@ const receive = (bytes: Buffer) => bytes.toString('latin1');
 test.each([
   ['configured', 'api_key_not_configured', 'the API key setting holds no key', [], { 'x-api-key': 'a' }],
   ['in the request', 'invalid_api_key', 'no API key in the request', ['a'], {}],
+  ['in the request', 'invalid_api_key', 'no API key in the request', ['a', ''], {}],
+  ['in the header', 'invalid_api_key', 'no API key in the request', ['a', ''], { 'x-api-key': '' }],
   ['that is configured', 'invalid_api_key', 'the API key is not a configured one', ['a'], { 'x-api-key': 'b' }],
 ] as const)('without an API key %s the error is %s', (_, code, message, apiKeys, headers) => {
   const isAsked = code === 'invalid_api_key';

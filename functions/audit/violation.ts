@@ -1,0 +1,33 @@
+/**
+ * The rules of stored records, which hold at any moment and after any fault: see docs/reliability.md. Two rules,
+ * `lease` and `sweep_due_at`, also require that sweeps run.
+ */
+export type Rule =
+  | 'key_readable' // a key record can be read
+  | 'key_record' // the fields of a key record fit its status
+  | 'sweep_due_at' // a key record has the due time that follows from its fields, and the sweep processes it soon after
+  | 'lease' // an attempt in progress has a lease of normal length, or one that expired a short time ago
+  | 'response' // the response of a completed key shows what is stored
+  | 'request' // an attempt has a request record with the same facts
+  | 'payload' // the stored payload has the fingerprint of the attempt, and its facts and number of products
+  | 'list_document' // a list document exists, with the facts of its attempt and no other field
+  | 'list_status' // the status of a list is the one that follows from the status of its attempt
+  | 'entry_count' // a ready list has one entry for each product, and no list has more
+  | 'entry_values' // an entry is one of the payload, with its price and no other field
+  | 'reference'; // request records, lists, entries and chunks belong to the present or a released attempt of a key
+
+export interface Violation {
+  rule: Rule;
+  /** The key; null if the record does not name it. */
+  boq_list_id: string | null;
+  /** Path of the document, or of its subcollection. */
+  path: string;
+  /** Contains no text, price or product id of the payload. */
+  message: string;
+  /** Ids of some products with this violation. */
+  products?: readonly string[];
+}
+
+export const createReporter =
+  (boq_list_id: string | null, path: string) =>
+  (rule: Rule, message: string): Violation => ({ rule, boq_list_id, path, message });

@@ -1,0 +1,87 @@
+import type {
+  CollectionReference,
+  DocumentReference,
+  DocumentSnapshot,
+  QueryDocumentSnapshot,
+  Timestamp,
+} from 'firebase-admin/firestore';
+import { isDocumentId } from '../document-id';
+import { collections } from '../firestore/collections';
+import { DELETED, type Database, type Writes } from '../firestore/database';
+import { keyDocumentId, parseKeyRecord, type KeyRecord } from '../schemas/key-record';
+import { toMarket } from './organisation';
+
+/** Reads and writes key records. Each write requires that the record is unchanged since it was read. */
+
+export type KeyReference = DocumentReference;
+
+/** What a read found at the place of a key. */
+export interface KeySnapshot {
+  reference: KeyReference;
+  /** The record; undefined if there is none. A record that the schema rejects is `unreadable`. */
+  record: KeyRecord | 'unreadable' | undefined;
+  /** The stored `sweep_due_at`; null if there is none. */
+  sweepDueAt: number | null;
+  /** When Firestore read the record, by its clock in Unix milliseconds. The record's last change is not later. */
+  readAt: number;
+  /** When the record was last written; undefined if there is none. */
+  version: Timestamp | undefined;
+}
+
+export const keyRecords = ({ firestore }: Database): CollectionReference =>
+  firestore.collection(collections.priceListIdempotency);
+
+export const keyDocument = (db: Database, boqListId: string): KeyReference =>
+  keyRecords(db).doc(keyDocumentId(boqListId));
+
+export async function readKey(db: Database, reference: KeyReference): Promise<KeySnapshot> {
+  const [key] = await db.getAll(reference);
+  return toKeySnapshot(key);
+}
+
+/** Reads a key and, in the same call, a market; null if no market has the id. */
+export async function readKeyAndMarket(db: Database, reference: KeyReference, marketId: string) {
+  if (!isDocumentId(marketId)) return { key: await readKey(db, reference), market: null };
+  const [key, market] = await db.getAll(reference, db.firestore.collection(collections.markets).doc(marketId));
+  return { key: toKeySnapshot(key), market: market.exists ? toMarket(market.data() ?? {}) : null };
+}
+
+/** Reads the keys that are due for the sweep by Firestore's clock, the longest due first. */
+export async function readDueKeys(db: Database, limit: number): Promise<KeySnapshot[]> {
+  // The filter leaves out values that are not numbers, which Firestore would sort before or after all numbers.
+  const query = keyRecords(db).where('sweep_due_at', '>=', 0).orderBy('sweep_due_at').limit(limit);
+  const { docs } = await db.get(query);
+  return docs.map(toKeySnapshot).filter(({ sweepDueAt, readAt }) => sweepDueAt !== null && sweepDueAt <= readAt);
+}
+
+export const countKeysInReview = (db: Database): Promise<number> =>
+  db.count(keyRecords(db).where('status', '==', 'requires_review'));
+
+/**
+ * Writes a key record. The commit fails with ALREADY_EXISTS or FAILED_PRECONDITION if the record has
+ * changed since `key` was read.
+ *
+ * @param sweepDueAt when the record becomes due for the sweep, in Unix milliseconds; null removes the
+ * field, and with it the record from the sweep's index
+ */
+export function setKey(writes: Writes, key: KeySnapshot, record: KeyRecord, sweepDueAt: number | null): void {
+  const isDue = sweepDueAt !== null && { sweep_due_at: sweepDueAt };
+  if (key.version === undefined) writes.create(key.reference, { ...record, ...isDue });
+  else writes.update(key.reference, { sweep_due_at: DELETED, ...record, ...isDue }, { lastUpdateTime: key.version });
+}
+
+/** Removes a record from the sweep's index. The commit fails under the same conditions as that of {@link setKey}. */
+export function clearSweepDueAt(writes: Writes, { reference, version }: KeySnapshot): void {
+  if (version !== undefined) writes.update(reference, { sweep_due_at: DELETED }, { lastUpdateTime: version });
+}
+
+export function toKeySnapshot(document: DocumentSnapshot | QueryDocumentSnapshot): KeySnapshot {
+  const { sweep_due_at: dueAt, ...stored } = document.data() ?? {};
+  return {
+    reference: document.ref,
+    record: document.exists ? (parseKeyRecord(stored, document.id) ?? 'unreadable') : undefined,
+    sweepDueAt: typeof dueAt === 'number' ? dueAt : null,
+    readAt: document.readTime.toMillis(),
+    version: document.updateTime,
+  };
+}

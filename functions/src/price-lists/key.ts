@@ -1,0 +1,223 @@
+import type { Claim, FailureCause, KeyRecord, OperatorAction, Progress } from '../lib/schemas/key-record';
+import { LEASE_DURATION_MS } from '../lib/time-limits';
+import type { ListDocuments } from '../lib/repositories/lists';
+import { toListDocuments, toSuccessResponse } from './documents';
+import { canResumeAutomatically, getAttemptWaitMs, getReviewWaitMs } from './schedule';
+
+/**
+ * The states of an idempotency key, as pure transitions. key-store.ts reads and writes the record.
+ *
+ *                               ┌──────── resume, also of an expired lease ─────────┐
+ *                               ▼                                                   │
+ *     (none) ── claim ──▶ processing ── fail, expire ──▶ requires_review ───────────┤
+ *                            │  ▲  │                          │                     │
+ *                            │  └──┘ renew                    └── release ──▶ released ── claim ──▶ processing
+ *                            │                                                   ▲
+ *                            └── complete ──▶ completed ── release, without lists ┘
+ *
+ * A claim without a market completes the key at once.
+ *
+ * For any order of events:
+ * - A completion with lists is final. An operator can release one without lists.
+ * - Only the owner of an attempt renews, completes or fails it. Ownership is checked before the lease, so a lease that
+ *   has run out takes effect only when someone else resumes, releases or expires the attempt.
+ * - An event that is not accepted changes nothing.
+ *
+ * The time of an event is the read time of the record that it judges. All stored times come from this
+ * one clock, Firestore's, so no later event has an earlier time.
+ */
+export type KeyEvent =
+  /** A request takes an available key. */
+  | { kind: 'claim'; claim: Claim }
+  /** The owner is still working and reports its progress. */
+  | { kind: 'renew'; attempt: Claim; progress: Progress }
+  /** All entries are written. */
+  | { kind: 'complete'; attempt: Claim }
+  /** The owner's attempt failed or was stopped. */
+  | { kind: 'fail'; attempt: Claim; failure: string; cause: FailureCause }
+  /** The sweep met a lease that has run out, and does not resume the attempt. */
+  | { kind: 'expire'; attempt: Claim }
+  /** An operator takes over the attempt; `operator` is null for the sweep, which resumes only some attempts (schedule.ts). */
+  | { kind: 'resume'; attempt: Claim; operator: OperatorDecision | null }
+  /** An operator gives up the attempt and frees its key. */
+  | { kind: 'release'; attempt: Claim; operator: OperatorDecision };
+
+export interface OperatorDecision {
+  by: string;
+  reason: string | null;
+}
+
+/** When a record was read. */
+export interface ReadMoment {
+  /** By Firestore's clock, in Unix milliseconds. */
+  readAt: number;
+  /** When the read began, by the clock of this process. */
+  startedAt: number;
+}
+
+/** What a key record means for the sender of an event. */
+export type KeyOutcome =
+  /**
+   * The sender owns the attempt in progress, and may continue. `heldUntil`: when its lease ends at the earliest, by the
+   * clock of this process. A read with the read time R began no later than R, so a lease until E lasts at least E - R
+   * from the start of the read.
+   */
+  | { kind: 'owned'; record: KeyRecord; heldUntil: number }
+  /** The key is completed. `isOwn`: the sender's own attempt completed it. */
+  | { kind: 'completed'; record: KeyRecord; response: string; isOwn: boolean }
+  /** The sender's own attempt failed. `retryAfterMs`: how long the client should wait; null if an operator must act. */
+  | { kind: 'failed'; reason: string; retryAfterMs: number | null }
+  /** An operator released the sender's attempt. */
+  | { kind: 'released' }
+  | { kind: 'payload_mismatch' }
+  /** An attempt of another owner is in progress. */
+  | { kind: 'in_progress'; retryAfterMs: number }
+  /** The key requires review, or its record is unreadable. `retryAfterMs`: as for `failed`. */
+  | { kind: 'in_review'; retryAfterMs: number | null };
+
+export interface Decision {
+  /** The record to store; undefined if the event changes nothing. */
+  record?: KeyRecord;
+  /** The documents to store of both lists; null for a renewal, which changes none, and without lists. */
+  lists: ListDocuments | null;
+  outcome: KeyOutcome;
+}
+
+export const LEASE_EXPIRED = 'lease expired before the attempt completed';
+
+/** The owner after a lease expired. It equals no owner token. */
+const NO_OWNER = '';
+
+/** Applies an event to a stored record. Every event has an outcome in every state. */
+export function transition(stored: KeyRecord | undefined, event: KeyEvent, moment: ReadMoment): Decision {
+  const record = getNextRecord(stored, event, moment.readAt);
+  const sender = event.kind === 'claim' ? event.claim : event.attempt;
+  if (record === undefined) return { lists: null, outcome: getOutcome(stored, sender, moment) };
+  const lists = event.kind === 'renew' || record.lists === null ? null : toListDocuments(record, record.lists);
+  return { record, lists, outcome: getOutcome(record, sender, moment) };
+}
+
+function getNextRecord(stored: KeyRecord | undefined, event: KeyEvent, now: number): KeyRecord | undefined {
+  if (event.kind === 'claim') {
+    // A released attempt cannot claim its key again, even if its claim is repeated.
+    const isReleased = stored?.status === 'released' && stored.document_id !== event.claim.document_id;
+    return stored === undefined || isReleased ? createClaim(event.claim, now) : undefined;
+  }
+  const { attempt } = event;
+  if (stored?.document_id !== attempt.document_id) return undefined;
+  const isOwned = stored.status === 'processing' && stored.owner === attempt.owner;
+  switch (event.kind) {
+    case 'renew':
+      return isOwned ? { ...stored, ...createLease(now), progress: event.progress } : undefined;
+    case 'complete':
+      return isOwned ? complete(stored, now) : undefined;
+    case 'fail':
+      return isOwned ? fail(stored, event.failure, event.cause, now) : undefined;
+    case 'expire':
+      return hasExpired(stored, now) ? expire(stored, now) : undefined;
+    case 'resume':
+      // A repeated try of the resume that took the key. The next call renews the lease.
+      return isOwned ? undefined : resume(stored, event, now);
+    case 'release':
+      return release(stored, event.operator, now);
+  }
+}
+
+const createLease = (now: number) => ({ lease_expires_at: now + LEASE_DURATION_MS });
+
+/** Returns whether an attempt is in progress under its lease. @param now when the record was read, by Firestore's clock */
+export const isLeaseHeld = ({ status, lease_expires_at }: KeyRecord, now: number): boolean =>
+  status === 'processing' && now < lease_expires_at;
+
+const hasExpired = (record: KeyRecord, now: number): boolean =>
+  record.status === 'processing' && !isLeaseHeld(record, now);
+
+function createClaim(claim: Claim, now: number): KeyRecord {
+  const claimed: KeyRecord = {
+    ...claim,
+    ...createLease(now),
+    schema_version: 1,
+    status: 'processing',
+    claimed_at: now,
+    updated_at: now,
+    progress: null,
+    response: null,
+    failure: null,
+    failure_cause: null,
+    failed_tries: 0,
+    actions: [],
+  };
+  return claim.lists === null ? complete(claimed, now) : claimed;
+}
+
+function complete(record: KeyRecord, now: number): KeyRecord {
+  const completed: KeyRecord = { ...record, status: 'completed', updated_at: now };
+  return { ...completed, response: toSuccessResponse(completed) };
+}
+
+/** A try counts when it ends badly. A stop does not count, because nothing was wrong with the try. */
+function fail(record: KeyRecord, failure: string, failure_cause: FailureCause, now: number): KeyRecord {
+  const failed_tries = record.failed_tries + (failure_cause === 'stopped' ? 0 : 1);
+  return { ...record, status: 'requires_review', failure, failure_cause, failed_tries, updated_at: now };
+}
+
+const expire = (record: KeyRecord, now: number): KeyRecord => ({
+  ...fail(record, LEASE_EXPIRED, 'lease_expired', now),
+  owner: NO_OWNER,
+});
+
+/** Returns the record as everyone but the owner of its attempt sees it: an expired lease has ended the attempt. */
+export const settleLease = (record: KeyRecord, now: number): KeyRecord =>
+  hasExpired(record, now) ? expire(record, now) : record;
+
+function resume(
+  stored: KeyRecord,
+  { attempt, operator }: Extract<KeyEvent, { kind: 'resume' }>,
+  now: number,
+): KeyRecord | undefined {
+  const record = settleLease(stored, now);
+  if (record.status !== 'requires_review') return undefined;
+  if (operator === null && !canResumeAutomatically(record)) return undefined;
+  const taken = { ...record, ...createLease(now), owner: attempt.owner, progress: null, updated_at: now };
+  if (operator === null) return { ...taken, status: 'processing' };
+  const actions = [...record.actions, toAction('resume', operator, now)];
+  return { ...taken, status: 'processing', failed_tries: 0, actions };
+}
+
+function release(stored: KeyRecord, operator: OperatorDecision, now: number): KeyRecord | undefined {
+  const record = settleLease(stored, now);
+  const isWithoutLists = record.status === 'completed' && record.lists === null;
+  if (record.status !== 'requires_review' && !isWithoutLists) return undefined;
+  const actions = [...record.actions, toAction('release', operator, now)];
+  return { ...record, status: 'released', response: null, updated_at: now, actions };
+}
+
+const toAction = (action: OperatorAction['action'], operator: OperatorDecision, at: number): OperatorAction => ({
+  action,
+  at,
+  ...operator,
+});
+
+function getOutcome(record: KeyRecord | undefined, sender: Claim, { readAt, startedAt }: ReadMoment): KeyOutcome {
+  // A claim takes a key without a record. Only a restored database has lost the record of another event.
+  if (record === undefined || record.status === 'released') return { kind: 'released' };
+  if (record.fingerprint !== sender.fingerprint) return { kind: 'payload_mismatch' };
+  const isOwn = record.owner === sender.owner;
+  switch (record.status) {
+    case 'processing':
+      if (isOwn) return { kind: 'owned', record, heldUntil: startedAt + record.lease_expires_at - readAt };
+      if (isLeaseHeld(record, readAt)) return { kind: 'in_progress', retryAfterMs: getAttemptWaitMs(record) };
+      return { kind: 'in_review', retryAfterMs: getReviewWaitMs(expire(record, readAt)) };
+    case 'completed':
+      return { kind: 'completed', record, response: required(record.response), isOwn };
+    case 'requires_review':
+      if (!isOwn) return { kind: 'in_review', retryAfterMs: getReviewWaitMs(record) };
+      return { kind: 'failed', reason: required(record.failure), retryAfterMs: getReviewWaitMs(record) };
+  }
+}
+
+/** @throws Error for null, which the schema of key records rules out where this is called */
+function required<T>(value: T | null): T {
+  if (value === null) throw new Error('a key record lacks a value that its status requires');
+  return value;
+}

@@ -1,0 +1,90 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { CommandError } from '../../cli/errors';
+import { writeNewFile } from '../../cli/new-file';
+
+const root = mkdtempSync(join(tmpdir(), 'new-file-'));
+afterAll(() => rmSync(root, { recursive: true }));
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(root, 'case-'));
+  file = join(folder, 'prices.csv');
+});
+
+/** Yields lines, with a pause after each, so that writers overlap. */
+async function* repeat(line: string): AsyncGenerator<string> {
+  for (let i = 0; i < 1_000; i++) {
+    yield `${line}\n`;
+    if (i % 100 === 0) await setImmediate();
+  }
+}
+
+const refused = (reason: string) =>
+  new CommandError(`${JSON.stringify(file)} cannot be written: ${reason}. Name another file.`);
+
+test('of two writers with one name at once, one writes the whole file, and the other says that it exists', async () => {
+  const results = await Promise.allSettled([writeNewFile(file, repeat('a')), writeNewFile(file, repeat('b'))]);
+  const failed = results.filter((result) => result.status === 'rejected');
+  expect(failed.map(({ reason }) => reason as unknown)).toEqual([refused('the file already exists')]);
+  expect(readFileSync(file, 'utf8')).toMatch(/^((a\n){1000}|(b\n){1000})$/);
+  expect(readdirSync(folder)).toEqual(['prices.csv']);
+});
+
+test('a file that another program makes during the writing stays as it is', async () => {
+  const content = function* () {
+    yield 'ours';
+    writeFileSync(file, 'theirs');
+  };
+  await expect(writeNewFile(file, content())).rejects.toEqual(refused('the file already exists'));
+  expect(readFileSync(file, 'utf8')).toBe('theirs');
+  expect(readdirSync(folder)).toEqual(['prices.csv']);
+});
+
+test('a file or a link named FILE.unfinished, and a link named FILE, stay as they are', async () => {
+  const other = join(root, 'other');
+  writeFileSync(other, 'theirs');
+  symlinkSync(other, `${file}.unfinished`);
+  await writeNewFile(file, ['ours']);
+  expect([readFileSync(other, 'utf8'), readFileSync(file, 'utf8')]).toEqual(['theirs', 'ours']);
+  expect(existsSync(`${file}.unfinished`)).toBe(true);
+  file = join(folder, 'link');
+  symlinkSync(join(folder, 'missing'), file);
+  await expect(writeNewFile(file, ['ours'])).rejects.toEqual(refused('the file already exists'));
+  expect(existsSync(join(folder, 'missing'))).toBe(false);
+});
+
+test('an error of the content is thrown, and leaves no file', async () => {
+  const error = new Error('Firestore failed');
+  const content = function* () {
+    yield 'a';
+    throw error;
+  };
+  await expect(writeNewFile(file, content())).rejects.toBe(error);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('the reason of a failure is the real one', async () => {
+  file = join(folder, 'missing', 'prices.csv');
+  await expect(writeNewFile(file, ['a'])).rejects.toEqual(refused('its folder does not exist'));
+  writeFileSync(join(folder, 'file'), '');
+  file = join(folder, 'file', 'prices.csv');
+  await expect(writeNewFile(file, ['a'])).rejects.toThrow('cannot be written: ENOTDIR: not a directory, ');
+  file = join(folder, 'a'.repeat(300));
+  await expect(writeNewFile(file, ['a'])).rejects.toThrow('cannot be written: ENAMETOOLONG: name too long, ');
+  mkdirSync((file = join(folder, 'folder')));
+  await expect(writeNewFile(file, ['a'])).rejects.toEqual(refused('the file already exists'));
+  expect(readdirSync(folder).sort()).toEqual(['file', 'folder']);
+});

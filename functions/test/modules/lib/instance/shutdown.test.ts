@@ -1,0 +1,128 @@
+import { createServer, IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { StoppedError } from '../../../../src/lib/errors';
+import { logInstanceStopped, logInstanceStopping } from '../../../../src/lib/logging/instances';
+import { Shutdown } from '../../../../src/lib/instance/shutdown';
+
+/** The steps of a stop, in virtual time. */
+
+jest.mock('../../../../src/lib/logging/instances');
+
+const STEPS = ['refuseWrites', 'abortWrites', 'stopWaiting'] as const;
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+function createInstance() {
+  const shutdown = new Shutdown();
+  const startedAt = Date.now();
+  /** The steps that have begun, each with its milliseconds after the start. */
+  const steps: [string, number][] = [];
+  for (const step of STEPS) {
+    const { signal } = shutdown[step];
+    signal.addEventListener('abort', () => {
+      expect(signal.reason).toBeInstanceOf(StoppedError);
+      steps.push([step, Date.now() - startedAt]);
+    });
+  }
+  const server = createServer();
+  const addResponse = () => {
+    const response = new ServerResponse(new IncomingMessage(new Socket()));
+    shutdown.addResponse(response, server);
+    return response;
+  };
+  const stop = async () => {
+    await shutdown.stop();
+    steps.push(['end', Date.now() - startedAt]);
+  };
+  return { shutdown, server, steps, addResponse, stop };
+}
+
+test('refuses writes at once, aborts them after 5 s, stops waiting for handlers after 8 s, and ends after 9 s', async () => {
+  const { shutdown, steps, addResponse, stop } = createInstance();
+  addResponse();
+  void shutdown.waitFor(() => new Promise(() => undefined));
+  const stopped = stop();
+  await jest.advanceTimersByTimeAsync(20_000);
+  await stopped;
+  expect(steps).toEqual([
+    ['refuseWrites', 0],
+    ['abortWrites', 5_000],
+    ['stopWaiting', 8_000],
+    ['end', 9_000],
+  ]);
+  expect(logInstanceStopping).toHaveBeenLastCalledWith(1);
+  expect(logInstanceStopped).toHaveBeenLastCalledWith(1, 9_000);
+});
+
+test('leaves time to fail an attempt', () => {
+  const { shutdown, stop } = createInstance();
+  void stop();
+  expect(shutdown.refuseWrites.signal.reason).toMatchObject({ reserveMs: 2_000 });
+});
+
+test('ends as soon as the last response is sent, and at once without one', async () => {
+  const { steps, addResponse, stop } = createInstance();
+  const response = addResponse();
+  const stopped = stop();
+  await jest.advanceTimersByTimeAsync(6_000);
+  response.emit('close');
+  await stopped;
+  expect(steps.slice(1)).toEqual([
+    ['abortWrites', 5_000],
+    ['end', 6_000],
+  ]);
+  const idle = createInstance();
+  await idle.stop();
+  expect(idle.steps.at(-1)).toEqual(['end', 0]);
+});
+
+test('closes the server of each response at once', async () => {
+  const { server, addResponse, stop } = createInstance();
+  const close = jest.spyOn(server, 'close').mockReturnValue(server);
+  addResponse().emit('close');
+  await stop();
+  expect(close).toHaveBeenCalledTimes(1);
+});
+
+test.each([
+  ['ends', Promise.resolve()],
+  ['fails', Promise.reject(new Error('failed'))],
+])('waits for a handler whose client has left, until it %s', async (_, result) => {
+  const { shutdown, steps, addResponse, stop } = createInstance();
+  const response = addResponse();
+  const { promise, resolve } = Promise.withResolvers();
+  const handled = Promise.allSettled([shutdown.waitFor(() => promise.then(() => result))]);
+  response.emit('close');
+  const stopped = stop();
+  await jest.advanceTimersByTimeAsync(6_000);
+  resolve(undefined);
+  await Promise.all([handled, stopped]);
+  expect(steps.slice(1)).toEqual([
+    ['abortWrites', 5_000],
+    ['end', 6_000],
+  ]);
+});
+
+test('waits for a connection whose body still arrives after its response, and counts only handlers', async () => {
+  const { shutdown, steps, addResponse, stop } = createInstance();
+  const response = addResponse();
+  void shutdown.waitFor(() => new Promise((resolve) => setTimeout(resolve, 1_000)));
+  const stopped = stop();
+  expect(logInstanceStopping).toHaveBeenLastCalledWith(1);
+  await jest.advanceTimersByTimeAsync(3_000);
+  response.emit('close');
+  await stopped;
+  expect(steps.at(-1)).toEqual(['end', 3_000]);
+  expect(logInstanceStopped).toHaveBeenLastCalledWith(0, 3_000);
+});
+
+test('each response, also a later one, announces that its connection closes', async () => {
+  const { addResponse, stop } = createInstance();
+  const before = addResponse();
+  const stopped = stop();
+  const after = addResponse();
+  expect([before.getHeader('connection'), after.getHeader('connection')]).toEqual(['close', 'close']);
+  await jest.advanceTimersByTimeAsync(9_000);
+  await stopped;
+});

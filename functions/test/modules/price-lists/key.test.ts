@@ -1,0 +1,302 @@
+import fc from 'fast-check';
+import type { FailureCause, KeyRecord } from '../../../src/lib/schemas/key-record';
+import { transition, type KeyEvent, type KeyOutcome } from '../../../src/price-lists/key';
+import { createKeyRecord, requireKeyRecord, TEST_LISTS } from '../../support/key-records';
+
+/** Checks the table of docs/decisions/0012-the-core-on-one-page.md cell by cell, and what holds for any order of events. */
+
+const NOW = 100_000;
+
+const own = createKeyRecord({
+  owner: 'own',
+  lists: TEST_LISTS,
+  lease_expires_at: NOW + 1,
+  progress: { entries_written: 1, entries_total: 2 },
+});
+const expired: KeyRecord = { ...own, lease_expires_at: NOW };
+const failed: KeyRecord = {
+  ...own,
+  status: 'requires_review',
+  failure: 'the time is up',
+  failure_cause: 'timeout',
+  failed_tries: 3,
+};
+const completed: KeyRecord = { ...own, status: 'completed', response: '{}' };
+
+const STATES = {
+  'no record': undefined,
+  'in progress': own,
+  'in progress, lease expired': expired,
+  'of another owner': { ...own, owner: 'another' },
+  'of another owner, lease expired': { ...expired, owner: 'another' },
+  failed,
+  'failed too often': { ...failed, failed_tries: 4 },
+  'failed permanently': { ...failed, failure_cause: 'error' },
+  completed,
+  'completed without lists': { ...completed, lists: null },
+  released: { ...failed, status: 'released' },
+  'of another attempt, lease expired': { ...expired, document_id: 'another', owner: 'another' },
+} satisfies Record<string, KeyRecord | undefined>;
+
+type State = keyof typeof STATES;
+
+const claim = { ...createKeyRecord({ owner: 'new', document_id: 'new', lists: TEST_LISTS }) };
+/** A person whose name is that of the sweep is a person. */
+const operator = { by: 'sweep', reason: 'checked' };
+const resumed = { ...own, owner: 'new' };
+const progress = { entries_written: 2, entries_total: 2 };
+
+const EVENTS = {
+  claim: { kind: 'claim', claim },
+  'claim without a market': { kind: 'claim', claim: { ...claim, lists: null } },
+  renew: { kind: 'renew', attempt: own, progress },
+  complete: { kind: 'complete', attempt: own },
+  fail: { kind: 'fail', attempt: own, failure: 'no access', cause: 'error' },
+  stop: { kind: 'fail', attempt: own, failure: 'the instance stops', cause: 'stopped' },
+  expire: { kind: 'expire', attempt: own },
+  'resume by the sweep': { kind: 'resume', attempt: resumed, operator: null },
+  'resume by a person': { kind: 'resume', attempt: resumed, operator },
+  release: { kind: 'release', attempt: own, operator },
+} satisfies Record<string, KeyEvent>;
+
+type EventName = keyof typeof EVENTS;
+
+const updated = { updated_at: NOW };
+const lease = { lease_expires_at: NOW + 40_000 };
+const claimed = { ...claim, ...updated, ...lease, claimed_at: NOW };
+const anyResponse = expect.any(String) as string;
+const review = { ...updated, status: 'requires_review' };
+const leaseEnded = {
+  ...updated,
+  failure: 'lease expired before the attempt completed',
+  failure_cause: 'lease_expired',
+  failed_tries: 1,
+};
+const taken = { ...updated, ...lease, status: 'processing', owner: 'new', progress: null };
+const takenByPerson = {
+  ...taken,
+  failed_tries: 0,
+  actions: [{ action: 'resume', at: NOW, by: 'sweep', reason: 'checked' }],
+};
+const freed = {
+  ...updated,
+  status: 'released',
+  response: null,
+  actions: [{ action: 'release', at: NOW, by: 'sweep', reason: 'checked' }],
+};
+
+const OWN: State[] = ['in progress', 'in progress, lease expired'];
+const EXPIRED: State[] = ['in progress, lease expired', 'of another owner, lease expired'];
+
+/** The events that are accepted in a state, what they change in the record, and the status that both lists get. */
+const ACCEPTED: [EventName, State[], changes: object, lists: string | null, outcome: KeyOutcome['kind']][] = [
+  ['claim', ['no record', 'released'], claimed, 'processing', 'owned'],
+  [
+    'claim without a market',
+    ['no record', 'released'],
+    { ...claimed, lists: null, status: 'completed', response: anyResponse },
+    null,
+    'completed',
+  ],
+  ['renew', OWN, { ...lease, progress }, null, 'owned'],
+  ['complete', OWN, { ...updated, status: 'completed', response: anyResponse }, 'ready', 'completed'],
+  ['fail', OWN, { ...review, failure: 'no access', failure_cause: 'error', failed_tries: 1 }, 'failed', 'failed'],
+  ['stop', OWN, { ...review, failure: 'the instance stops', failure_cause: 'stopped' }, 'failed', 'failed'],
+  ['expire', EXPIRED, { ...leaseEnded, ...review, owner: '' }, 'failed', 'in_review'],
+  ['resume by the sweep', EXPIRED, { ...leaseEnded, ...taken }, 'processing', 'owned'],
+  ['resume by the sweep', ['failed'], taken, 'processing', 'owned'],
+  ['resume by a person', EXPIRED, { ...leaseEnded, ...takenByPerson }, 'processing', 'owned'],
+  ['resume by a person', ['failed', 'failed too often', 'failed permanently'], takenByPerson, 'processing', 'owned'],
+  ['release', EXPIRED, { ...leaseEnded, ...freed, owner: '' }, 'failed', 'released'],
+  ['release', ['failed', 'failed too often', 'failed permanently'], freed, 'failed', 'released'],
+  ['release', ['completed without lists'], freed, null, 'released'],
+];
+
+const apply = (stored: KeyRecord | undefined, event: KeyEvent, readAt = NOW) =>
+  transition(deepFreeze(stored), event, { readAt, startedAt: 7_000 });
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(deepFreeze);
+  return value;
+}
+
+const pairs = ACCEPTED.flatMap(([event, states, ...result]) =>
+  states.map((state) => [event, state, ...result] as const),
+);
+
+test.each(pairs)('%s is accepted by a key %s', (event, state, changes, status, kind) => {
+  const { record, lists, outcome } = apply(STATES[state], EVENTS[event]);
+  expect(record).toEqual({ ...STATES[state], ...changes });
+  expect(requireKeyRecord({ ...record })).toEqual(record);
+  expect([lists?.expected_forward_cost.status ?? null, lists?.price_list.status ?? null]).toEqual([status, status]);
+  expect(outcome.kind).toBe(kind);
+});
+
+test('every other event changes nothing, in every state', () => {
+  const accepted = new Set(pairs.map(([event, state]) => `${event}: ${state}`));
+  for (const [name, event] of Object.entries(EVENTS)) {
+    for (const [state, stored] of Object.entries(STATES)) {
+      const { record, lists, outcome } = apply(stored, event);
+      const isAccepted = accepted.has(`${name}: ${state}`);
+      expect([name, state, record !== undefined]).toEqual([name, state, isAccepted]);
+      if (!isAccepted) expect([lists, typeof outcome.kind]).toEqual([null, 'string']);
+    }
+  }
+});
+
+describe('the outcome of a claim', () => {
+  const sendOwn = (state: State) => apply(STATES[state], { kind: 'claim', claim: own }).outcome;
+  const sendOther = (state: State) => apply(STATES[state], EVENTS.claim).outcome;
+
+  test.each<[State, forOwn: object, forOther: object]>([
+    // A read that began at 7,000 here has the read time 100,000.
+    ['in progress', { kind: 'owned', heldUntil: 7_001 }, { kind: 'in_progress', retryAfterMs: 10_000 }],
+    ['in progress, lease expired', { kind: 'owned', heldUntil: 7_000 }, { kind: 'in_review', retryAfterMs: 65_000 }],
+    [
+      'failed',
+      { kind: 'failed', reason: 'the time is up', retryAfterMs: 65_000 },
+      { kind: 'in_review', retryAfterMs: 65_000 },
+    ],
+    ['failed too often', { kind: 'failed', retryAfterMs: null }, { kind: 'in_review', retryAfterMs: null }],
+    ['failed permanently', { kind: 'failed', retryAfterMs: null }, { kind: 'in_review', retryAfterMs: null }],
+    [
+      'completed',
+      { kind: 'completed', response: '{}', isOwn: true },
+      { kind: 'completed', response: '{}', isOwn: false },
+    ],
+    ['released', { kind: 'released' }, { kind: 'owned', heldUntil: 47_000 }],
+  ])('for a key %s', (state, forOwn, forOther) => {
+    expect(sendOwn(state)).toMatchObject(forOwn);
+    expect(sendOther(state)).toMatchObject(forOther);
+  });
+
+  test.each(Object.entries(STATES).filter(([state]) => !['no record', 'released'].includes(state)))(
+    'with another payload is payload_mismatch for a key %s',
+    (_, stored) => {
+      const { outcome } = apply(stored, { kind: 'claim', claim: { ...claim, fingerprint: 'another' } });
+      expect(outcome).toEqual({ kind: 'payload_mismatch' });
+    },
+  );
+
+  test('that finds a lease that has just expired for the fourth time does not refer the client to the sweep', () => {
+    const { record, outcome } = apply({ ...expired, failed_tries: 3 }, EVENTS.claim);
+    expect([record, outcome]).toEqual([undefined, { kind: 'in_review', retryAfterMs: null }]);
+  });
+});
+
+test.each(['renew', 'complete', 'fail', 'resume by a person', 'release'] as const)(
+  '%s tells an attempt whose key was claimed again after its release what holds the key now',
+  (event) => {
+    const other = { ...own, document_id: 'another', owner: 'another' };
+    expect(apply(other, EVENTS[event]).outcome.kind).toBe('in_progress');
+    expect(apply({ ...other, fingerprint: 'another' }, EVENTS[event]).outcome.kind).toBe('payload_mismatch');
+  },
+);
+
+/** An event that a holder of the key or someone else sends. */
+interface Step {
+  kind: KeyEvent['kind'];
+  isOfHolder: boolean;
+  id: string;
+  cause: FailureCause;
+  isPerson: boolean;
+  hasLists: boolean;
+  passed: number;
+}
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.record({
+    kind: fc.constantFrom('claim', 'renew', 'complete', 'fail', 'fail', 'expire', 'resume', 'resume', 'release'),
+    isOfHolder: fc.constantFrom(true, true, true, false),
+    id: fc.constantFrom('1', '2', '3'),
+    cause: fc.constantFrom('error', 'stopped', 'timeout', 'unavailable'),
+    isPerson: fc.boolean(),
+    hasLists: fc.constantFrom(true, true, false),
+    passed: fc.constantFrom(0, 0, 19_000, 39_999, 40_000, 120_000),
+  }),
+  { maxLength: 40, size: 'max' },
+);
+
+function createEvent({ kind, isOfHolder, id, cause, isPerson, hasLists }: Step, i: number, held?: KeyRecord): KeyEvent {
+  const attempt = isOfHolder && held ? held : { ...claim, owner: id, document_id: id };
+  switch (kind) {
+    case 'claim':
+      return { kind, claim: { ...claim, owner: `${i}`, document_id: `${i}`, lists: hasLists ? TEST_LISTS : null } };
+    case 'renew':
+      return { kind, attempt, progress };
+    case 'fail':
+      return { kind, attempt, failure: 'an error', cause };
+    case 'resume':
+      return { kind, attempt: { ...attempt, owner: `${i}` }, operator: isPerson ? operator : null };
+    case 'release':
+      return { kind, attempt, operator };
+    case 'complete':
+    case 'expire':
+      return { kind, attempt };
+  }
+}
+
+interface Walked {
+  event: KeyEvent;
+  now: number;
+  before: KeyRecord | undefined;
+  after: KeyRecord | undefined;
+}
+
+/** Asserts a property after every event of many histories. `createCheck` begins a history. */
+const always = (createCheck: () => (step: Walked) => void) =>
+  fc.assert(
+    fc.property(steps, (all) => {
+      const check = createCheck();
+      let stored: KeyRecord | undefined;
+      let now = 1_000;
+      for (const [i, step] of all.entries()) {
+        now += step.passed;
+        const event = createEvent(step, i, stored);
+        const after = apply(stored, event, now).record ?? stored;
+        check({ event, now, before: stored, after });
+        stored = after;
+      }
+    }),
+    { numRuns: 300 },
+  );
+
+describe('after any events', () => {
+  test('a record parses, and its times never go back', () =>
+    always(() => ({ before, after, now, event }) => {
+      if (after === undefined) return;
+      expect(requireKeyRecord({ ...after })).toEqual(after);
+      if (before !== after && event.kind !== 'renew') expect(after.updated_at).toBe(now);
+    }));
+
+  test('a completion with lists stays as it is', () =>
+    always(() => ({ before, after }) => {
+      if (before?.status === 'completed' && before.lists !== null) expect(after).toBe(before);
+    }));
+
+  test('the tries since the claim or the last resume by a person are counted if they ended badly', () =>
+    always(() => {
+      let badEnds = 0;
+      return ({ event, now, before, after }) => {
+        if (before === after) return;
+        const hasLeaseEnded = before?.status === 'processing' && now >= before.lease_expires_at;
+        const isOfOwner = ['renew', 'complete', 'fail'].includes(event.kind);
+        if (hasLeaseEnded && !isOfOwner) badEnds += 1;
+        if (event.kind === 'fail' && event.cause !== 'stopped') badEnds += 1;
+        if (event.kind === 'claim' || (event.kind === 'resume' && event.operator !== null)) badEnds = 0;
+        expect(after?.failed_tries).toBe(badEnds);
+        if (event.kind === 'resume' && event.operator === null) expect(badEnds).toBeLessThanOrEqual(3);
+      };
+    }));
+
+  test('the actions are those of people since the claim', () =>
+    always(() => {
+      const decided: string[] = [];
+      return ({ event, before, after }) => {
+        if (before === after) return;
+        if (event.kind === 'claim') decided.length = 0;
+        if ((event.kind === 'resume' || event.kind === 'release') && event.operator !== null) decided.push(event.kind);
+        expect(after?.actions.map(({ action }) => action)).toEqual(decided);
+      };
+    }));
+});

@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { blocks, readBlocks } from '../support/blocks';
+import { runProgramSync } from '../support/programs';
+
+/** The commands of the pages, run by bash with programs that stand in for Google's, Firebase's and GitHub's. */
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'page-commands-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Runs commands in a folder of their own. @param programs the shell code of each program that stands in, by name */
+function runCommands(code: string, programs: Record<string, string>) {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin, { recursive: true });
+  for (const [name, script] of Object.entries(programs)) {
+    writeFileSync(join(bin, name), `#!/bin/bash\n${script}\n`, { mode: 0o755 });
+  }
+  return runProgramSync('bash', ['-c', code], {
+    cwd: folder,
+    env: { PATH: `${bin}:${process.env['PATH']}`, project: 'p' },
+  });
+}
+
+/** Programs that a test replaces by one that counts its calls. `cd` is among them, because the next command acts in its folder. */
+const COUNTED = ['cd', 'curl', 'firebase', 'gcloud', 'gh', 'git', 'npm', 'npx', 'openssl', 'pip', 'rm'];
+
+/** Matches a call that changes something that the next command does not repair. */
+const WRITES =
+  /^(firebase (deploy|projects:|functions:secrets:(set|prune))|gcloud .*\b(add|add-iam-policy-binding|create|enable|export|import|restore|update|update-traffic)\b|npm (ci|install|pack|run (generate|format))|npx price-lists (release|resume|sweep)|pip install|rm key)/;
+
+/** Runs commands with programs that only count. @param failing number of the call that fails, from 1. @returns its calls */
+function countCalls(code: string, failing = 0): { status: number | null; calls: string[] } {
+  const step = `step() {
+    local IFS=' '; printf '%s\\0' "$*" >> calls
+    [ "$(tr -dc '\\0' < calls | wc -c)" -ne ${failing} ] && echo value
+  }`;
+  const functions = COUNTED.map((name) => `${name}() { step ${name} "$@"; }`);
+  writeFileSync(join(folder, 'calls'), '');
+  const { status } = runCommands([step, ...functions, code].join('\n'), {});
+  return { status, calls: (readFile('calls') ?? '').split('\0').slice(0, -1) };
+}
+
+const readFile = (name: string) => {
+  try {
+    return readFileSync(join(folder, name), 'utf8');
+  } catch {
+    return undefined;
+  }
+};
+
+describe('the commands that add a key', () => {
+  const { code } = blocks.find((block) => block.code.includes('openssl rand')) ?? { code: '' };
+  const STORED = `acme:${'0'.repeat(64)}`;
+  const gcloud = `echo '# Acme GmbH'; echo '${STORED}'`;
+
+  test('write the lines of the secret, and the digest of the new key', () => {
+    expect(runCommands(code, { gcloud }).status).toBe(0);
+    const key = readFile('key')?.trim() ?? '';
+    expect(key).toMatch(/^[\da-f]{64}$/);
+    const digest = createHash('sha256').update(key).digest('hex');
+    expect(readFile('keys.txt')).toBe(`# Acme GmbH\n${STORED}\nacme-2:${digest}\n`);
+  });
+
+  const openssl = (rand: string, dgst = 'exec /usr/bin/env -i PATH=/usr/bin:/bin openssl "$@"') =>
+    `if [ "$1" = rand ]; then ${rand}; else ${dgst}; fi`;
+
+  test.each([
+    ['the key is empty', code, { gcloud, openssl: openssl('exit 0') }],
+    ['the key is an empty line', code, { gcloud, openssl: openssl('echo') }],
+    ['no key is generated', code, { gcloud, openssl: openssl('exit 1') }],
+    ['the key is missing', code.replace(/openssl rand.* key && grep/, 'grep'), { gcloud }],
+    ['the digest is not calculated', code, { gcloud, openssl: openssl(`echo ${'0'.repeat(64)}`, 'exit 1') }],
+    ['the secret is not read', code, { gcloud: `${gcloud}; exit 1` }],
+  ])('fail, and write no lines, if %s', (_, commands, programs) => {
+    writeFileSync(join(folder, 'keys.txt'), 'lines of an earlier rotation');
+    expect(runCommands(commands, programs).status).not.toBe(0);
+    expect(readFile('keys.txt')).toBeUndefined();
+  });
+});
+
+const sequences = [...blocks, ...readBlocks('packages/firestore-local/README.md')].filter(({ language }) =>
+  ['bash', 'sh'].includes(language),
+);
+
+test.each(sequences)('$document:$line writes nothing after a command that failed', ({ code }) => {
+  const { calls } = countCalls(code);
+  const last = calls.findLastIndex((call) => WRITES.test(call));
+  for (let failing = 1; failing <= last; failing++) {
+    const failed = countCalls(code, failing);
+    expect(failed.calls.slice(failing).filter((call) => WRITES.test(call))).toEqual([]);
+    expect(failed.status).not.toBe(0);
+  }
+});
