@@ -46,7 +46,7 @@ interface Policy {
   conditions: {
     conditionMatchedLog?: object;
     conditionThreshold?: Threshold;
-    conditionPrometheusQueryLanguage?: { evaluationInterval: string };
+    conditionPrometheusQueryLanguage?: { query: string; evaluationInterval: string };
   }[];
   alertStrategy: { autoClose: string; notificationRateLimit?: object };
 }
@@ -68,6 +68,11 @@ const everyThreshold = (isKept: (threshold: Threshold, periods: number[]) => boo
         (each.aggregations ?? []).map((aggregation) => seconds(aggregation.alignmentPeriod)),
       ),
     );
+
+type Query = NonNullable<Policy['conditions'][number]['conditionPrometheusQueryLanguage']>;
+
+const everyQuery = (isKept: (query: Query) => boolean) => (policy: Policy) =>
+  policy.conditions.flatMap((each) => each.conditionPrometheusQueryLanguage ?? []).every(isKept);
 
 const POLICY_RULES: Rule<Policy>[] = [
   ['alert.proto', 'from one to six conditions', ({ conditions }) => isBetween(conditions.length, 1, 6)],
@@ -109,10 +114,12 @@ const POLICY_RULES: Rule<Policy>[] = [
   [
     'alert.proto',
     'Must be a positive multiple of 30 seconds or missing.',
-    ({ conditions }) =>
-      conditions
-        .flatMap((each) => each.conditionPrometheusQueryLanguage ?? [])
-        .every((each) => seconds(each.evaluationInterval) > 0 && seconds(each.evaluationInterval) % 30 === 0),
+    everyQuery((each) => seconds(each.evaluationInterval) > 0 && seconds(each.evaluationInterval) % 30 === 0),
+  ],
+  [
+    'https://docs.cloud.google.com/monitoring/alerts/using-promql',
+    'These policies can evaluate up to 2 years of metric data.',
+    everyQuery((each) => [...each.query.matchAll(/\[(\d+)d\]/g)].every(([, days]) => Number(days) <= 730)),
   ],
   [
     'alert.proto',
