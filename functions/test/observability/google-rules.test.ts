@@ -43,6 +43,7 @@ interface Threshold {
 }
 
 interface Policy {
+  documentation: { mimeType: string };
   conditions: {
     conditionMatchedLog?: object;
     conditionThreshold?: Threshold;
@@ -140,6 +141,11 @@ const POLICY_RULES: Rule<Policy>[] = [
     'https://github.com/nomadkaraoke/karaoke-gen/pull/788',
     'the autoclose duration should be at least 30 minutes',
     ({ alertStrategy }) => seconds(alertStrategy.autoClose) >= 30 * MINUTE,
+  ],
+  [
+    'alert.proto',
+    'Presently, only the value `"text/markdown"` is supported.',
+    ({ documentation }) => documentation.mimeType === 'text/markdown',
   ],
 ];
 
