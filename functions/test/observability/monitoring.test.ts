@@ -35,10 +35,10 @@ const create = (boq_list_id: string, info = {}) =>
   service.call('addPriceLists', { json: createPriceListBody(3, { boq_list_id, ...info }) });
 const keyRecord = (key: string) => service.db.doc(`price_list_idempotency/${keyDocumentId(key)}`);
 
-/** Makes a creation crash. @param automatic_resumes how often the sweep has resumed it */
-async function crash(key: string, automatic_resumes: number): Promise<void> {
+/** Makes a creation crash. @param failed_tries how often it has failed before */
+async function crash(key: string, failed_tries: number): Promise<void> {
   await submitAndFail(service, createPriceListBody(3, { boq_list_id: key }));
-  await updateKey(keyRecord(key), { ...CRASHED, automatic_resumes });
+  await updateKey(keyRecord(key), { ...CRASHED, failed_tries });
 }
 
 /** Makes the service and the audit log what the filters select. */
