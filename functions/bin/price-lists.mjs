@@ -1,5 +1,5 @@
 #!/usr/bin/env -S node --disable-warning=MetadataLookupWarning
-/* `npx price-lists` runs this file, which starts functions/cli. */
+/* `npx --no price-lists` runs this file, which starts functions/cli. */
 import '../../scripts/node-version.cjs';
 import 'tsx';
 

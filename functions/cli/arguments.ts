@@ -14,7 +14,7 @@ import type { TargetOptions } from './target';
 import type { Terminal } from './terminal';
 import { formatNumber, getProgram } from './text';
 
-/** The commands of `npx price-lists`, their arguments and their help. */
+/** The commands of `npx --no price-lists`, their arguments and their help. */
 
 /** Runs a command. @returns the exit code */
 type Run = (context: CommandContext) => Promise<number>;

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 import { StoppedError } from '../src/lib/errors';
 import { runPriceLists } from './main';
 
-/** Operators inspect and resolve keys with `npx price-lists`: see docs/runbook.md. */
+/** Operators inspect and resolve keys with `npx --no price-lists`: see docs/runbook.md. */
 
 const stop = new AbortController();
 const abort = (cause: string) => stop.abort(new StoppedError(`Stopped by ${cause}`));

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Browser, Page } from 'puppeteer-core';
+import { sendRequest } from '../../functions/test/support/http';
 import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
 import { runProgramSync, startProgram } from '../support/programs';
 import { launchChromium } from './chromium';
@@ -72,6 +73,25 @@ afterAll(async () => {
   stub.close().closeAllConnections();
   await browser.close();
   await cleanUp();
+});
+
+test.each([
+  ['localhost:3000', 200],
+  ['127.0.0.1', 200],
+  ['[::1]:3000', 200],
+  ['dashboard.example.com', 403],
+  ['localhost.example.com:3000', 403],
+  ['127.0.0.1.example.com', 403],
+  ['a b', 403],
+])('the backend responds to the host "%s" with %i', async (host, expected) => {
+  const { port } = new URL(other);
+  const responses = ['/', '/orders.mjs', '/api/teams'].map((path) =>
+    sendRequest(Number(port), { method: 'GET', path, headers: { host } }),
+  );
+  for (const { status, text } of await Promise.all(responses)) {
+    expect(status).toBe(expected);
+    if (expected === 403) expect(text).toBe('{"error":"Unknown host"}');
+  }
 });
 
 const createOrders = (count: number, customer_name: string, market_id = 'm') => {

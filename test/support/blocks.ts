@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const documents = [
+/** The pages, by path. */
+export const documents = [
   'README.md',
   'CHANGELOG.md',
   'CONTRIBUTING.md',

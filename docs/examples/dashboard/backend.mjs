@@ -34,7 +34,16 @@ const READS = {
   '/api/invoices': ['POST', 'supplyOrdersInvoices'],
 };
 
+/**
+ * The names of this machine. A web page could read every response if its own name led to this machine, so other names are refused.
+ * Add the name of your dashboard.
+ */
+const HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
+
+const parseHost = (address) => (URL.canParse(address) ? new URL(address).hostname : '');
+
 async function respond(request, response) {
+  if (!HOSTS.includes(parseHost(`http://${request.headers.host}`))) return sendError(response, 403, 'Unknown host');
   const [path] = request.url.split('?');
   if (Object.hasOwn(FILES, path)) return sendFile(response, ...FILES[path]);
   const [method, operation] = Object.hasOwn(READS, path) ? READS[path] : [];

@@ -299,7 +299,7 @@ test.each(['-id', "it's $HOME", 'x'.repeat(9_000), '\u202e\n'])(
 
 /** Runs the command at the end of an output. A shell splits it into words. */
 function runNext({ out }: CommandOutput, ...options: string[]): Promise<CommandOutput> {
-  const [, command = ''] = /\nNext: npx price-lists ([^\n]{1,120})\n$/.exec(out) ?? [];
+  const [, command = ''] = /\nNext: npx --no price-lists ([^\n]{1,120})\n$/.exec(out) ?? [];
   const words = runProgramSync('sh', ['-c', `printf '%s\\0' ${command}`]).stdout.split('\0');
   const [verb = '', ...rest] = words.slice(0, -1);
   return run(verb, ...options, ...rest);
@@ -310,7 +310,7 @@ test('list counts keys for an operator and keys for the sweep separately, and it
   await failAttempt('left');
   const { out } = await run('list');
   expect(out).toMatch(/^1 key needs an operator, 1 key waits for the sweep, oldest first\.\n/);
-  expect(out.endsWith(`Next: npx price-lists show --id-type hash ${keyDocumentId('left')}\n`)).toBe(true);
+  expect(out.endsWith(`Next: npx --no price-lists show --id-type hash ${keyDocumentId('left')}\n`)).toBe(true);
 });
 
 test('show prints an earlier failure of a completed key as history, and no next command', async () => {

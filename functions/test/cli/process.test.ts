@@ -142,11 +142,7 @@ test('a command whose promise never settles exits with 1', async () => {
 });
 
 test('npx starts the command, and passes every option on', () => {
-  const args = ['price-lists', 'sweep', '--dry-run', '--project', 'demo-nowhere'];
+  const args = ['--no', 'price-lists', 'sweep', '--dry-run', '--project', 'demo-nowhere'];
   const { status, stderr } = runProgramSync('npx', args, { env: { FIRESTORE_EMULATOR_HOST: '127.0.0.1:1' } });
   expect([status, stderr]).toEqual([1, expect.stringContaining('Project demo-nowhere, at 127.0.0.1:1')]);
-});
-
-test('if the link is missing, npx fetches no package of that name from the registry', () => {
-  expect(runProgramSync('npm', ['config', 'get', 'yes']).stdout).toBe('false\n');
 });

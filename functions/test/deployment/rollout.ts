@@ -23,7 +23,7 @@ export interface Version {
 }
 
 const API_KEY = 'rollout-key';
-/** What `npx price-lists` runs in the checkout of a version. */
+/** What `npx --no price-lists` runs in the checkout of a version. */
 const COMMAND = 'functions/bin/price-lists.mjs';
 /** Makes two batches for each list, as {@link holdUntilDeath} expects. */
 const PRODUCTS = 501;

@@ -15,7 +15,7 @@ function open(firestore: Firestore) {
 
 /**
  * Finds the requests that an id leads to: the one of the present attempt of each key that it matches, and those that
- * have the id. It can be any id that `npx price-lists show` takes.
+ * have the id. It can be any id that `npx --no price-lists show` takes.
  */
 export async function findRequests(
   firestore: Firestore,

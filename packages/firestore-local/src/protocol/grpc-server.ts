@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { performServerHandshake, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { constants, performServerHandshake, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { RPCS } from './decode-request';
 import { RpcError, invalid } from './errors';
@@ -109,8 +109,11 @@ function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connec
   const rpc = RPCS.find((each) => each === name);
   const refuse = Object.hasOwn(UNSERVED, name) ? UNSERVED[name] : undefined;
   if (!rpc && !refuse) response.fail(new RpcError('UNIMPLEMENTED', `The server does not implement the method ${path}`));
-  const reader = new MessageReader(memory, () => response.fail(OVERLOADED));
   let isHandled = false;
+  // A status would keep the stream open, unless its client reads it and ends the request. The SDKs repeat a call that is refused.
+  const reader = new MessageReader(memory, () =>
+    stream.close(isHandled ? constants.NGHTTP2_ENHANCE_YOUR_CALM : constants.NGHTTP2_REFUSED_STREAM),
+  );
   const onMessage = (message: Buffer): void => {
     if (refuse) refuse(message, response);
     else if (rpc && !isHandled) {
@@ -135,8 +138,5 @@ function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connec
   };
   listen(stream, 'data', (bytes) => failOnError(() => reader.read(bytes).forEach(onMessage)));
   listen(stream, 'end', () => failOnError(onEnd));
-  listen(stream, 'close', () => reader.release());
+  listen(stream, 'close', () => reader.close());
 }
-
-/** The SDKs repeat a call that is refused with this status. */
-const OVERLOADED = new RpcError('UNAVAILABLE', 'The server holds too many unfinished requests.');
