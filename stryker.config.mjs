@@ -14,7 +14,7 @@ export default {
   mutate: [
     'functions/src/price-lists/*.ts',
     'functions/{audit,records}/*.ts',
-    'functions/src/lib/json/*.ts',
+    'functions/src/lib/json.ts',
     'functions/src/lib/http/{api-key,request-body,response}.ts',
     'functions/src/lib/firestore/{retry,query}.ts',
   ],

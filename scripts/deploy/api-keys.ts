@@ -1,4 +1,5 @@
 import { parseApiKeys } from '../../functions/src/lib/api-keys';
+import type { FunctionReader } from './deployed-functions';
 import type { AskGoogle } from './google-api';
 import type { Requirement } from './requirement';
 
@@ -8,9 +9,9 @@ const MIN_KEY_CHARACTERS = 20;
 const setKeys = (projectId: string) =>
   `firebase functions:secrets:set API_KEY --data-file keys.txt --project ${projectId}`;
 
-/** Reads the API keys that the next deployment makes valid. They are never printed. */
-async function readApiKeys(projectId: string, ask: AskGoogle) {
-  const path = `v1/projects/${projectId}/secrets/API_KEY/versions/latest:access`;
+/** Reads the API keys of a version, by default those that the next deployment makes valid. They are never printed. */
+async function readApiKeys(projectId: string, ask: AskGoogle, version = 'latest') {
+  const path = `v1/projects/${projectId}/secrets/API_KEY/versions/${version}:access`;
   const found = await ask<{ payload?: { data?: string } }>('secretmanager', path);
   return found && parseApiKeys(Buffer.from(found.payload?.data ?? '', 'base64').toString());
 }
@@ -34,5 +35,31 @@ export const checkPlainKeys = (projectId: string, ask: AskGoogle): Requirement =
     const detail = `plain keys: ${plain.length}, with fewer than ${MIN_KEY_CHARACTERS} characters: ${short.length}`;
     const fix = 'replace them by names with digests: docs/deployment.md, section "Key rotation"';
     return plain.length === 0 ? undefined : [detail, fix];
+  },
+];
+
+/** Warns of keys that a deployment would make invalid. After a mistake in a rotation, all clients but one can lose theirs. */
+export const checkKeyNames = (projectId: string, readFunctions: FunctionReader, ask: AskGoogle): Requirement => [
+  'names of the API keys',
+  async () => {
+    const names = (await readApiKeys(projectId, ask))?.keys.map(({ name }) => name) ?? [];
+    const repeated = names.filter((name, i) => names.indexOf(name) !== i);
+    const deployed = (await readFunctions()).flatMap(({ isForeign, secretEnvironmentVariables = [] }) =>
+      isForeign ? [] : secretEnvironmentVariables.filter(({ key }) => key === 'API_KEY'),
+    );
+    const lacking = new Set<string>();
+    for (const version of new Set(deployed.map(({ version }) => version))) {
+      // Google refuses to read a version that is disabled or destroyed.
+      const path = `v1/projects/${projectId}/secrets/API_KEY/versions/${version}`;
+      const isReadable = (await ask<{ state: string }>('secretmanager', path))?.state === 'ENABLED';
+      const keys = isReadable ? (await readApiKeys(projectId, ask, version))?.keys : undefined;
+      for (const { name } of keys ?? []) if (!names.includes(name)) lacking.add(name);
+    }
+    const details = [
+      ...(lacking.size === 0 ? [] : [`deployed, but not in the newest version: ${[...lacking].join(', ')}`]),
+      ...(repeated.length === 0 ? [] : [`on several lines: ${[...new Set(repeated)].join(', ')}`]),
+    ];
+    const fix = 'unless this is intended, correct the lines: docs/deployment.md, section "Key rotation"';
+    return details.length === 0 ? undefined : [details.join('; '), fix];
   },
 ];

@@ -1,5 +1,5 @@
 import { REGION } from '../../functions/src/lib/region';
-import { checkKeyLines, checkPlainKeys } from './api-keys';
+import { checkKeyLines, checkKeyNames, checkPlainKeys } from './api-keys';
 import { checkMinimum, checkNames, checkTraffic, createFunctionReader } from './deployed-functions';
 import { getDatabaseId, listEmails, type Deployment } from './deployment';
 import { findFederationProblem } from './federation';
@@ -40,6 +40,7 @@ export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Findi
     checkTraffic(deployment, readFunctions, ask),
     ...listBroadRoles(deployment, ask),
     checkPlainKeys(projectId, ask),
+    checkKeyNames(projectId, readFunctions, ask),
     checkPause(parameters),
   ];
   return Promise.all([

@@ -12,6 +12,7 @@ interface DeployedFunction {
     service?: string;
     serviceAccountEmail?: string;
     minInstanceCount?: number;
+    secretEnvironmentVariables?: { key: string; version: string }[];
   };
 }
 
@@ -25,7 +26,7 @@ export function createFunctionReader(deployment: Deployment, ask: AskGoogle) {
   return () => (deployed ??= readDeployed(deployment, ask));
 }
 
-type ReadFunctions = ReturnType<typeof createFunctionReader>;
+export type FunctionReader = ReturnType<typeof createFunctionReader>;
 
 async function readDeployed({ projectId, manifest }: Deployment, ask: AskGoogle) {
   const path = `v2/projects/${projectId}/locations/${REGION}/functions?pageSize=1000`;
@@ -39,7 +40,7 @@ async function readDeployed({ projectId, manifest }: Deployment, ask: AskGoogle)
 }
 
 /** Finds functions that have names of ours but another account. They belong to other systems, and a deployment would overwrite them. */
-export const checkNames = (readFunctions: ReadFunctions): Requirement => [
+export const checkNames = (readFunctions: FunctionReader): Requirement => [
   'names of the functions',
   async () => {
     const foreign = (await readFunctions()).filter(({ isForeign }) => isForeign);
@@ -50,7 +51,7 @@ export const checkNames = (readFunctions: ReadFunctions): Requirement => [
 ];
 
 /** Warns of a higher minimum. firebase-tools asks before it raises the bill, and stops without a terminal (promptForMinInstances). */
-export const checkMinimum = ({ parameters }: Deployment, readFunctions: ReadFunctions): Requirement => [
+export const checkMinimum = ({ parameters }: Deployment, readFunctions: FunctionReader): Requirement => [
   'minimum of instances',
   async () => {
     const wanted = Number(parameters['MIN_INSTANCES'] ?? 0);
@@ -65,7 +66,7 @@ export const checkMinimum = ({ parameters }: Deployment, readFunctions: ReadFunc
  * Warns of traffic that a rollback has bound to a revision: Cloud Run then sends none to a new revision, and firebase-tools never
  * changes that. This is only a warning, because the deployment can correct the fault that caused the rollback.
  */
-export const checkTraffic = ({ projectId }: Deployment, readFunctions: ReadFunctions, ask: AskGoogle): Requirement => [
+export const checkTraffic = ({ projectId }: Deployment, readFunctions: FunctionReader, ask: AskGoogle): Requirement => [
   'traffic',
   async () => {
     const services: string[] = [];

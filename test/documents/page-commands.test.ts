@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { blocks } from '../support/blocks';
+import { blocks, readBlocks } from '../support/blocks';
 import { runProgramSync } from '../support/programs';
 
 /** The commands of the pages, run by bash with programs that stand in for Google's, Firebase's and GitHub's. */
@@ -24,6 +24,25 @@ function runCommands(code: string, programs: Record<string, string>) {
     cwd: folder,
     env: { PATH: `${bin}:${process.env['PATH']}`, project: 'p' },
   });
+}
+
+/** Programs that a test replaces by one that counts its calls. `cd` is among them, because the next command acts in its folder. */
+const COUNTED = ['cd', 'curl', 'firebase', 'gcloud', 'gh', 'git', 'npm', 'npx', 'openssl', 'pip', 'rm'];
+
+/** Matches a call that changes something that the next command does not repair. */
+const WRITES =
+  /^(firebase (deploy|projects:|functions:secrets:(set|prune))|gcloud .*\b(add|add-iam-policy-binding|create|enable|export|import|restore|update|update-traffic)\b|npm (ci|install|pack|run (generate|format))|npx price-lists (release|resume|sweep)|pip install|rm key)/;
+
+/** Runs commands with programs that only count. @param failing number of the call that fails, from 1. @returns its calls */
+function countCalls(code: string, failing = 0): { status: number | null; calls: string[] } {
+  const step = `step() {
+    local IFS=' '; printf '%s\\0' "$*" >> calls
+    [ "$(tr -dc '\\0' < calls | wc -c)" -ne ${failing} ] && echo value
+  }`;
+  const functions = COUNTED.map((name) => `${name}() { step ${name} "$@"; }`);
+  writeFileSync(join(folder, 'calls'), '');
+  const { status } = runCommands([step, ...functions, code].join('\n'), {});
+  return { status, calls: (readFile('calls') ?? '').split('\0').slice(0, -1) };
 }
 
 const readFile = (name: string) => {
@@ -62,4 +81,18 @@ describe('the commands that add a key', () => {
     expect(runCommands(commands, programs).status).not.toBe(0);
     expect(readFile('keys.txt')).toBeUndefined();
   });
+});
+
+const sequences = [...blocks, ...readBlocks('packages/firestore-local/README.md')].filter(({ language }) =>
+  ['bash', 'sh'].includes(language),
+);
+
+test.each(sequences)('$document:$line writes nothing after a command that failed', ({ code }) => {
+  const { calls } = countCalls(code);
+  const last = calls.findLastIndex((call) => WRITES.test(call));
+  for (let failing = 1; failing <= last; failing++) {
+    const failed = countCalls(code, failing);
+    expect(failed.calls.slice(failing).filter((call) => WRITES.test(call))).toEqual([]);
+    expect(failed.status).not.toBe(0);
+  }
 });

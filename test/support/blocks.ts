@@ -21,7 +21,8 @@ export interface Block {
 /** The code blocks of all documents. */
 export const blocks = documents.flatMap(readBlocks);
 
-function readBlocks(document: string): Block[] {
+/** Reads the code blocks of a document. */
+export function readBlocks(document: string): Block[] {
   const text = readFileSync(document, 'utf8');
   return [...text.matchAll(/^( *)```(\w*)\n([^]*?)^\1```$/gm)].map(
     ({ 1: indent = '', 2: language = '', 3: code = '', index }) => ({

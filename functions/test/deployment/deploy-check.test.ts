@@ -226,6 +226,20 @@ const servingWith = (type: string, traffic: object): Answers => ({
 
 const parameters = (changes: Record<string, string>) => ({ parameters: { ...PARAMETERS, ...changes } });
 
+/** Returns the answers for a project in which get teams is deployed with version 3 of the secret. */
+const deployedWithKeys = (text: string, state = 'ENABLED'): Answers => ({
+  [deployed]: {
+    functions: [
+      {
+        name: deployedFunction('getTeams', READER).name,
+        serviceConfig: { secretEnvironmentVariables: [{ key: 'API_KEY', version: '3' }] },
+      },
+    ],
+  },
+  [`secretmanager ${PATH}/secrets/API_KEY/versions/3`]: { state },
+  [`secretmanager ${PATH}/secrets/API_KEY/versions/3:access`]: secretOf(text),
+});
+
 /** Subjects whose problem is a warning. */
 const WARNINGS = [
   'API keys as digests',
@@ -235,6 +249,7 @@ const WARNINGS = [
   'least roles of the deployer',
   'pause of price lists',
   'minimum of instances',
+  'names of the API keys',
   'traffic',
 ];
 
@@ -356,6 +371,22 @@ const ROWS: Row[] = [
     fix,
     { [`secretmanager ${PATH}/secrets/API_KEY/versions/latest:access`]: secretOf(text) },
   ]),
+  [
+    'names of the API keys',
+    'deployed, but not in the newest version: old-1, old-2',
+    'unless this is intended, correct the lines: docs/deployment.md, section "Key rotation"',
+    deployedWithKeys(['old-1', 'acme', 'old-2'].map((name) => `${name}:${'1'.repeat(64)}`).join('\n')),
+  ],
+  [
+    'names of the API keys',
+    'on several lines: acme',
+    'unless this is intended, correct the lines: docs/deployment.md, section "Key rotation"',
+    {
+      [`secretmanager ${PATH}/secrets/API_KEY/versions/latest:access`]: secretOf(
+        `${NAMED_KEY}\nacme:${'1'.repeat(64)}\nother:${'1'.repeat(64)}`,
+      ),
+    },
+  ],
   [
     'names of the functions',
     'getTeams runs as 1-compute@developer.gserviceaccount.com',
@@ -557,6 +588,8 @@ test.each([
       ]),
     },
   ],
+  ['whose deployed API keys are the newest', deployedWithKeys(NAMED_KEY)],
+  ['whose deployed version of the API keys is destroyed', deployedWithKeys('an-old-key', 'DESTROYED')],
   ['that is not deployed from GitHub', { [providers]: undefined }],
   ['whose images are kept', { [repository]: { labels: { 'firebase-functions-cleanup-opted-out': 'true' } } }],
   ['whose minimum of instances is deployed', allDeployedWith(1), parameters({ MIN_INSTANCES: '1' })],
@@ -644,7 +677,7 @@ describe('the command', () => {
     expect(stdout).toContain(`\n  project: not found\n      firebase projects:create ${PROJECT_ID}\n`);
     expect(stdout).not.toContain('Could not be checked');
     expect(stdout).toMatch(
-      /\n\nThere \(17\)\n {2}lines of the parameters\n {2}database of the indexes\n {2}API keys in the secret\n {2}organisation policy\n {2}identity of GitHub\n {2}rules of database \(default\)\n {2}names of the functions\n/,
+      /\n\nThere \(18\)\n {2}lines of the parameters\n {2}database of the indexes\n {2}API keys in the secret\n {2}organisation policy\n {2}identity of GitHub\n {2}rules of database \(default\)\n {2}names of the functions\n/,
     );
   });
 

@@ -1,22 +1,13 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { parse } from 'yaml';
 import { startFirestore } from '../../../packages/firestore-local/src';
 import lock from '../../../package-lock.json';
 import { readDeployManifest } from '../../../scripts/deploy/manifest';
 import { runProgram, runProgramSync, type Variables } from '../../../test/support/programs';
+import { readJob, type Job } from './jobs';
 
 /** No development package runs in a job that has rights, or whose output is signed. */
-
-interface Job {
-  steps: { run?: string; uses?: string }[];
-}
-
-function readJob(workflow: string, name: string): Job {
-  const { jobs } = parse(readFileSync(`.github/workflows/${workflow}.yml`, 'utf8')) as { jobs: Record<string, Job> };
-  return jobs[name] ?? { steps: [] };
-}
 
 /** The development packages of the repository. A package that Firebase's client needs too has `devOptional` instead. */
 const DEVELOPMENT = Object.entries(lock.packages as Record<string, { dev?: boolean }>)

@@ -1,7 +1,7 @@
 import type { CloudEvent, CloudFunction } from 'firebase-functions/v2';
 import functionsTest from 'firebase-functions-test';
 import { StoppedError } from '../../src/lib/errors';
-import { shutdown } from '../../src/lib/http/shutdown';
+import { shutdown } from '../../src/lib/instance/shutdown';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { TEST_PROJECT } from '../support/firestore';
 import { isEntries } from '../support/commits';

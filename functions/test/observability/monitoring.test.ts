@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { runProgramSync } from '../../../test/support/programs';
 import * as functions from '../../src';
 import { logInstanceStarted } from '../../src/lib/logging/instances';
-import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import { parseLines, runCommand } from '../cli/command';
 import { operationNames, type OperationName } from '../support/operations';
 import { CRASHED } from '../support/price-list-service';

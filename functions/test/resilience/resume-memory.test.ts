@@ -1,7 +1,7 @@
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { createDatabase } from '../../src/lib/firestore/database';
-import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import { createWorkContext } from '../../src/lib/work-context';
 import { createPriceLists } from '../../src/price-lists/create';
 import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction } from '../deployment/deployed';

@@ -4,7 +4,7 @@ import { KEEPALIVE_MS, LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { WRITE_SIZES } from '../../../src/lib/work-context';
 import { createPriceLists } from '../../../src/price-lists/create';
 import * as payloads from '../../../src/price-lists/payload';
-import { release } from '../../../src/price-lists/resume';
+import { release } from '../../../records/resolve';
 import { TEST_BATCH } from '../../resilience/calls';
 import { atCommit, failCommits, getCommits, getNames, isClaim, isEntries, isKeyEvent } from '../../support/commits';
 import { BODY, getRejection, getResponse, useCreations } from '../../support/creations';
@@ -63,7 +63,6 @@ describe('a creation', () => {
         response,
         failure: null,
         failure_cause: null,
-        progress: null,
         failed_tries: 0,
         actions: [],
       },

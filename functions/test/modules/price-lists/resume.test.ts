@@ -1,13 +1,11 @@
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
-import type { KeyOutcome } from '../../../src/price-lists/key';
 import { createPriceLists } from '../../../src/price-lists/create';
-import { release, toResolutionError } from '../../../src/price-lists/resume';
+import { release } from '../../../records/resolve';
 import { checkInvariants } from '../../resilience/invariants';
 import { atCommit, failCommits, isEntries, isKeyEvent } from '../../support/commits';
 import { TEST_START } from '../../support/database';
 import { CRASHED, PRODUCTS, useFailedAttempts } from '../../support/failed-attempts';
-import { createKeyRecord } from '../../support/key-records';
 import { TEST_REQUEST } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
@@ -167,14 +165,4 @@ describe('a release', () => {
     expect(await runRelease(record)).toMatchObject({ code });
     expect(await readKey('a')).toEqual({ ...record, ...update });
   });
-});
-
-test.each<[KeyOutcome, string]>([
-  [{ kind: 'released' }, 'key_released'],
-  [{ kind: 'payload_mismatch' }, 'key_released'],
-  [{ kind: 'in_review', retryAfterMs: null }, 'key_in_review_again'],
-  [{ kind: 'in_progress', retryAfterMs: 1 }, 'key_in_progress'],
-  [{ kind: 'completed', record: createKeyRecord(), response: '{}', isOwn: false }, 'key_resolved'],
-])('%j gives an operator the error %s', (outcome, code) => {
-  expect(toResolutionError(outcome)).toMatchObject({ code });
 });
