@@ -111,6 +111,17 @@ describe('the lease of a creation', () => {
     expect((await readKey())['lease_expires_at']).toBe(TEST_START + 40 * SECOND + LEASE_DURATION_MS);
   });
 
+  test('begins with the read of its renewal', async () => {
+    const attempt = await startAttempt();
+    database.clock.advance(20 * SECOND);
+    const run = () => database.clock.advance(5 * SECOND);
+    database.firestore.faults.inject({ rpc: 'BatchGetDocuments', action: { kind: 'call', run } });
+    await attempt.call(() => Promise.resolve());
+    database.clock.advance(15 * SECOND);
+    await attempt.call(() => Promise.resolve());
+    expect((await readKey())['lease_expires_at']).toBe(TEST_START + 40 * SECOND + LEASE_DURATION_MS);
+  });
+
   test.each([
     ['reads the key', 'BatchGetDocuments', 0],
     ['renews the lease', 'Commit', 1],
@@ -124,6 +135,8 @@ describe('the lease of a creation', () => {
     const write = jest.fn();
     await expect(attempt.call(write)).rejects.toThrow('the time is up');
     await waitFor(() => calls.some((call) => call.rpc === rpc));
+    // A commit that did not check the signal would arrive during these reads.
+    for (let reads = 0; reads < 5; reads += 1) await readKey();
     expect(write).not.toHaveBeenCalled();
     expect(getCommits(calls)).toHaveLength(commits);
   });

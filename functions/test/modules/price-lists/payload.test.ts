@@ -46,7 +46,7 @@ describe('the fingerprint', () => {
     expect(computeFingerprint(parseSubmission(body))).toBe(sha256(model(body)));
   });
 
-  test('is that of a text in the documents, whatever the version of the program', () => {
+  test('of a submission is the same in every version of the program', () => {
     const body = createPriceListBody(1, { name: 'Größe "A"' });
     const text =
       '{"info":{"boq_list_id":"boq-1","currency_iso":"USD","date":"06/2026","market_id":"market-1","name":"Größe \\"A\\""},' +

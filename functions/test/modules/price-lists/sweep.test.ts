@@ -28,9 +28,9 @@ const isEntriesOf = ({ lists }: KeyRecord) => {
   return (call: Call<'Commit'>) => isEntries(call) && getNames(call).some((name) => name.includes(path));
 };
 
-type Options = Partial<WorkContext> & { stopping?: AbortSignal; onResult?: SweepReporter['onResult'] };
+type Options = Partial<WorkContext & SweepReporter> & { stopping?: AbortSignal };
 
-function startSweep({ stopping, onResult, ...changed }: Options = {}) {
+function startSweep({ stopping, onResult, onUnreadable, ...changed }: Options = {}) {
   const { db, context } = database.open(changed);
   const results: { key: string; result: string; reason: string | null; sinceClaimMs: number }[] = [];
   const unreadable: string[] = [];
@@ -41,7 +41,10 @@ function startSweep({ stopping, onResult, ...changed }: Options = {}) {
       const { time, ...rest } = result;
       results.push({ key, ...rest, sinceClaimMs: time - claimed_at });
     },
-    onUnreadable: (path) => void unreadable.push(path),
+    onUnreadable: async (path) => {
+      await onUnreadable?.(path);
+      unreadable.push(path);
+    },
   };
   return { ended: sweep(db, context, reporter, stopping), results, unreadable };
 }
@@ -167,6 +170,13 @@ describe('a sweep', () => {
     expect(await runSweep()).toEqual({ unreadable: [], results: [] });
     const stored = await database.client.doc('price_list_idempotency/damaged-7').get();
     expect(stored.data()).toEqual({ owner: 7 });
+  });
+
+  test('ends with the error of the report of an unreadable record, which stays in its index', async () => {
+    await writeRecords(database.client, 'price_list_idempotency', { damaged: { sweep_due_at: 1 } });
+    const error = new Error('the output is closed');
+    await expect(runSweep({ onUnreadable: () => Promise.reject(error) })).rejects.toBe(error);
+    expect((await runSweep()).unreadable).toEqual(['price_list_idempotency/damaged']);
   });
 
   test.each<[string, unknown]>([
