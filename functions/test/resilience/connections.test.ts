@@ -20,7 +20,7 @@ import { createPriceListBody } from '../support/submissions';
 /**
  * A connection goes silent, or the server is unreachable for a while. All time limits of a call are shorter than in
  * production by the same factor, so that it shows whether retries last longer than it takes to replace a silent
- * connection. `CONNECTION_SPEED=1` tests the real times.
+ * connection. `CONNECTION_SPEED=1` and `-t silent` test the real times.
  */
 
 const SPEED = Number(process.env['CONNECTION_SPEED'] ?? 10);
