@@ -6,7 +6,7 @@ import { runProgram } from '../support/programs';
 
 /** Tests that files name only existing pages and headings of docs, and that links in the archive for partners work. */
 
-const NOT_OURS = ['.dev', '.git', '.stryker', '.local-data', 'dist', 'node_modules'];
+const NOT_OURS = ['.dev', '.git', '.local-data', 'dist', 'node_modules'];
 const TEXTS = ['.md', '.ts', '.mts', '.mjs', '.cjs', '.json', '.py', '.sh', '.yml', '.html', '.proto'];
 
 const files = findFiles('.').filter((file) => TEXTS.includes(extname(file)));
