@@ -2,26 +2,27 @@
  * Defines the allowed imports, type imports included. `npm run check` enforces them; docs/architecture.md explains the layers.
  *
  *     index.ts -> operations -> price-lists -> lib/repositories -> lib/firestore
- *                           \-> lib/http, lib/schemas ----------\-> lib/*.ts, lib/json, lib/logging
+ *                           \-> lib/http, lib/instance, lib/schemas -\-> lib/*.ts, lib/logging
  */
 
 const SRC = '^functions/src/';
 
-/** Files directly below lib/, and those of lib/json and lib/logging, which every layer may import. */
-const GROUND = 'lib/([^/]+\\.ts$|json/|logging/)';
+/** Files directly below lib/, and those of lib/logging, which every layer may import. */
+const GROUND = 'lib/([^/]+\\.ts$|logging/)';
 
 /** The folders that a folder of functions/src may import, besides itself and the ground. */
 const LAYERS = {
   'lib/schemas': [],
   'lib/firestore': [],
   'lib/repositories': ['lib/schemas', 'lib/firestore'],
-  'lib/http': ['lib/schemas'],
+  'lib/instance': [],
+  'lib/http': ['lib/schemas', 'lib/instance'],
   'price-lists': ['lib/schemas', 'lib/firestore', 'lib/repositories'],
 };
 
 const layers = Object.entries(LAYERS).map(([layer, allowed]) => ({
   name: `layer-${layer.replace('/', '-')}`,
-  comment: `${layer} may import ${[...allowed, 'lib/*.ts', 'lib/json', 'lib/logging'].join(', ')} and nothing else of functions/src.`,
+  comment: `${layer} may import ${[...allowed, 'lib/*.ts', 'lib/logging'].join(', ')} and nothing else of functions/src.`,
   severity: 'error',
   from: { path: `${SRC}${layer}/` },
   to: { path: SRC, pathNot: `${SRC}(${[GROUND, ...[layer, ...allowed].map((folder) => `${folder}/`)].join('|')})` },
@@ -57,7 +58,7 @@ module.exports = {
     ...layers,
     {
       name: 'ground',
-      comment: 'lib/*.ts, lib/json and lib/logging import no layer.',
+      comment: 'lib/*.ts and lib/logging import no layer.',
       severity: 'error',
       from: { path: `${SRC}${GROUND}` },
       to: { path: SRC, pathNot: `${SRC}${GROUND}` },
@@ -110,7 +111,7 @@ module.exports = {
         'The command, the audit and functions/records import no operation, HTTP code or test, and nothing of packages, local, bench or scripts.',
       severity: 'error',
       from: { path: '^functions/(audit|cli|records)/' },
-      to: { path: '^(functions/src/([^/]+\\.ts$|lib/http/)|functions/test/|packages/|local/|bench/|scripts/|test/)' },
+      to: { path: '^(functions/src/([^/]+\\.ts$|lib/(http|instance)/)|functions/test/|packages/|local/|bench/|scripts/|test/)' },
     },
     {
       name: 'audit-knows-no-command',
@@ -138,7 +139,7 @@ module.exports = {
       comment: 'The data pages find and read stored records as the command does, and know nothing else of the service.',
       severity: 'error',
       from: { path: '^local/pages/data/' },
-      to: { path: '^(functions/(audit|cli|test|src/([^/]+\\.ts$|price-lists/|lib/http/))|bench/|test/)' },
+      to: { path: '^(functions/(audit|cli|test|src/([^/]+\\.ts$|price-lists/|lib/(http|instance)/))|bench/|test/)' },
     },
     {
       name: 'packages-know-no-service',

@@ -3,7 +3,7 @@ import tseslint from 'typescript-eslint';
 
 export default defineConfig(
   {
-    ignores: ['**/dist/', '**/.dev/', 'coverage/', '.stryker/', '**/generated/', 'docs/examples/client/src/api.ts'],
+    ignores: ['**/dist/', '**/.dev/', 'coverage/', '**/generated/', 'docs/examples/client/src/api.ts'],
   },
   ...tseslint.configs.strictTypeChecked,
   ...tseslint.configs.stylisticTypeChecked,

@@ -33,7 +33,7 @@ import { NOT_BUNDLED } from './bundle/production.mjs';
 const SOURCE = 'functions';
 const DIST = 'functions/dist';
 const INDEX = 'index.cjs';
-const INSTANCE = `${SOURCE}/src/lib/http/instance.ts`;
+const INSTANCE = `${SOURCE}/src/lib/instance/start.ts`;
 const NODE_VERSION = 'node-version.cjs';
 
 /** Packages that production installs. */

@@ -7,8 +7,8 @@
 set -euo pipefail
 (($# == 1)) || { echo 'Usage: scripts/collect-for-partner.sh FOLDER' >&2 && exit 64; }
 mkdir -p "$1"
-folder=$(cd "$1" && pwd)
-cd "$(dirname "$0")/.."
+folder=$(CDPATH='' cd "$1" && pwd)
+CDPATH='' cd "$(dirname "$0")/.."
 
 mkdir -p "$folder/examples"
 examples=docs/examples

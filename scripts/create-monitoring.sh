@@ -7,7 +7,7 @@ set -euo pipefail
 [ $# = 2 ] || { sed -n 2,5p "$0"; exit 64; }
 project=$1 channel=$2
 gcloud monitoring policies create --help > /dev/null 2>&1 || { echo 'This gcloud is too old: run gcloud components update.' >&2; exit 1; }
-cd "$(dirname "$0")/.."
+CDPATH='' cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT
 cp -R docs/monitoring/. "$folder"

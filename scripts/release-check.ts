@@ -146,8 +146,11 @@ async function rollOut(earlier: string, accepted: Breaks, folder: string): Promi
   console.log(`${earlier} and this code take over each other's attempts, forward and back.`);
 }
 
-const git = async (...args: string[]): Promise<string> =>
-  (await runProgram('git', args, { maxBuffer: 64 * 1024 * 1024 })).stdout;
+/** Runs git with the settings of this person, such as `safe.directory`. */
+const git = async (...args: string[]): Promise<string> => {
+  const env = { GIT_CONFIG_GLOBAL: undefined, GIT_CONFIG_SYSTEM: undefined };
+  return (await runProgram('git', args, { maxBuffer: 64 * 1024 * 1024, env })).stdout;
+};
 
 main().catch((error: unknown) => {
   console.error(error instanceof Error ? error.message : error);

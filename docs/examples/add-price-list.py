@@ -11,6 +11,7 @@ Needs Python 3.10 or newer. The integration guide explains the retries. Exit cod
 import concurrent.futures
 import json
 import os
+import re
 import sys
 import threading
 
@@ -18,9 +19,6 @@ import requests
 import tenacity
 from urllib3.exceptions import HTTPError, InvalidHeader
 from urllib3.util import Retry
-
-RETRY_SECONDS = float(os.environ.get("RETRY_SECONDS", 30 * 60))  # longer than the service takes for the largest list
-REQUEST_SECONDS = float(os.environ.get("REQUEST_SECONDS", 21 * 60))  # the service responds within 20 minutes
 
 
 class Transient(Exception):
@@ -40,9 +38,21 @@ def finish(exit_code, text):
     sys.exit(exit_code)
 
 
+def read_seconds(name, default):
+    text = os.environ.get(name) or str(default)
+    if not re.fullmatch("[1-9][0-9]{0,5}", text):
+        finish(64, f"{name} must be a whole number of seconds from 1 to 999999")
+    return int(text)
+
+
+RETRY_SECONDS = read_seconds("RETRY_SECONDS", 30 * 60)  # longer than the service takes for the largest list
+REQUEST_SECONDS = read_seconds("REQUEST_SECONDS", 21 * 60)  # the service responds within 20 minutes
+
+
 def exchange(url, api_key, payload):
     headers = {"x-api-key": api_key, "Content-Type": "application/json", "Accept-Encoding": "identity"}
-    options = {"timeout": REQUEST_SECONDS, "allow_redirects": False, "stream": True}
+    # A callable for `auth`, because requests would otherwise send a password from ~/.netrc.
+    options = {"timeout": REQUEST_SECONDS, "allow_redirects": False, "stream": True, "auth": lambda request: request}
     with requests.post(url, payload, headers=headers, **options) as response:
         # A second read fails if the connection broke before the end of the response.
         return response, (response.raw.read(1_000_000) + response.raw.read(1)).decode(errors="replace")
@@ -66,10 +76,13 @@ def send(url, api_key, payload):
     """Sends one request. Returns the body of a 2xx response, raises Transient, or exits if a retry would not help."""
     try:
         response, body = run_in_time(exchange, url, api_key, payload)
-    except (requests.RequestException, HTTPError, OSError, ValueError, concurrent.futures.TimeoutError) as error:
-        if isinstance(error, ValueError) or "CERTIFICATE_VERIFY_FAILED" in str(error):
+    except concurrent.futures.TimeoutError as error:
+        raise Transient("no response in time", "") from error
+    except (requests.RequestException, HTTPError, OSError, ValueError) as error:
+        is_local = not isinstance(error, (requests.RequestException, HTTPError))  # such as a missing REQUESTS_CA_BUNDLE
+        if is_local or isinstance(error, ValueError) or "CERTIFICATE_VERIFY_FAILED" in str(error):
             finish(64, f"BASE_URL, API_KEY or the certificate cannot be used: {error}")
-        raise Transient(f"no response: {str(error) or 'not in time'}", "") from error
+        raise Transient(f"no response: {error}", "") from error
     status, retry_after = response.status_code, response.headers.get("Retry-After", "")
     reason = f"{status} {body[:1000]} request {response.headers.get('X-Request-Id', '')}"
     if 200 <= status < 300:

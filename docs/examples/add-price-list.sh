@@ -5,7 +5,8 @@
 #
 # Needs bash, curl 7.76 and jq 1.6 or newer. The integration guide explains the retries. Exit codes:
 # 0 created, 1 correct it first, 2 contact support, 3 unknown: send the same file again, 64 wrong usage.
-set -uo pipefail
+# SHELLOPTS can set other options: -x would print the API key, and -e or -C would end the retries.
+set +evxCf +o posix -uo pipefail
 trap '' PIPE
 
 finish() { echo "$2" >&2; exit "$1"; }
@@ -16,10 +17,14 @@ if [[ ${1:-} == --allow-other-currency ]]; then is_other_allowed=true && shift; 
   finish 64 'Usage: BASE_URL=https://... API_KEY=... add-price-list.sh [--allow-other-currency] FILE'
 folder=$(mktemp -d) || exit 64
 trap 'rm -rf "$folder"' EXIT
+jq() { HOME=$folder command jq "$@"; } # without ~/.jq, which can change functions
 header() {
   LC_ALL=C awk -v name="$1:" '/^HTTP/ { v = "" } tolower($1) == name { v = $2 } END { gsub(/[^!-~]/, "", v); print v }' "$folder/headers"
 }
 
+for name in RETRY_SECONDS REQUEST_SECONDS; do
+  [[ ${!name:-1} =~ ^[1-9][0-9]{0,5}$ ]] || finish 64 "$name must be a whole number of seconds from 1 to 999999"
+done
 give_up_at=$((SECONDS + ${RETRY_SECONDS:-1800})) # longer than the service takes for the largest list
 while :; do
   : >"$folder/headers" && : >"$folder/body" || finish 64 'No space for temporary files'

@@ -3,19 +3,19 @@ import { retry } from '../src/lib/firestore/retry';
 import { LIST_KINDS, listDocument, type ListKind } from '../src/lib/repositories/lists';
 import { requestDocument } from '../src/lib/repositories/requests';
 import type { PriceListSubmission } from '../src/lib/schemas/add-price-lists';
+import type { KeyLists, KeyRecord } from '../src/lib/schemas/key-record';
 import type { WorkContext } from '../src/lib/work-context';
 import { readStoredPayload, UnusablePayloadError } from '../src/price-lists/payload';
 import { countEntries, readAllEntries, readEntries } from '../records/entries';
 import { billPage } from '../records/pages';
 import type { AttemptDocuments, StoredList } from './attempt';
-import type { AttemptFacts, AttemptLists } from './attempt-facts';
 import { compareEntries, type StoredEntry } from './entry-differences';
 import { PRICE_OF } from './expected';
 
 /** Number of counted entries that Firestore bills as one document read. */
 const COUNTED_PER_READ = 1_000;
 
-/** Reads the records of attempts, and counts how many document reads Firestore bills, without those of retries. */
+/** Reads the records of an attempt, and counts how many document reads Firestore bills, without those of retries. */
 export class AttemptReader {
   documentReads = 0;
 
@@ -31,7 +31,7 @@ export class AttemptReader {
     return retry(fn, this.context, 'outage');
   }
 
-  async readAttempt(attempt: AttemptFacts): Promise<AttemptDocuments> {
+  async readAttempt(attempt: KeyRecord): Promise<AttemptDocuments> {
     const { lists, document_id } = attempt;
     const references = lists === null ? [] : LIST_KINDS.map((kind) => listDocument(this.db, kind, lists));
     const all = [requestDocument(this.db, document_id), ...references];
@@ -57,14 +57,14 @@ export class AttemptReader {
     };
   }
 
-  #readPayload(attempt: AttemptFacts, chunks: number): Promise<AttemptDocuments['payload']> {
+  #readPayload(attempt: KeyRecord, chunks: number): Promise<AttemptDocuments['payload']> {
     return this.read(() => readStoredPayload(this.db, attempt), chunks).catch((error: unknown) => {
       if (error instanceof UnusablePayloadError) return error;
       throw error;
     });
   }
 
-  #compare(kind: ListKind, lists: AttemptLists, sample: PriceListSubmission['products']) {
+  #compare(kind: ListKind, lists: KeyLists, sample: PriceListSubmission['products']) {
     const field = PRICE_OF[kind];
     const wanted = new Map(Array.from(sample, ([id, prices]) => [id, prices[field]]));
     return compareEntries(wanted, field, this.#readEntries(kind, lists, wanted));
@@ -73,7 +73,7 @@ export class AttemptReader {
   /** Yields the entries to compare: all of the list, or those of the sample. */
   async *#readEntries(
     kind: ListKind,
-    lists: AttemptLists,
+    lists: KeyLists,
     wanted: ReadonlyMap<string, number>,
   ): AsyncGenerator<StoredEntry> {
     const isComplete = this.sampleSize === Infinity;

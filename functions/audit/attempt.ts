@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { collections, subcollections } from '../src/lib/firestore/collections';
 import { LIST_COLLECTIONS, LIST_KINDS, type ListIds, type ListKind } from '../src/lib/repositories/lists';
 import type { PriceListInfo, PriceListSubmission } from '../src/lib/schemas/add-price-lists';
+import type { KeyRecord } from '../src/lib/schemas/key-record';
 import { UnusablePayloadError } from '../src/price-lists/payload';
-import type { AttemptFacts } from './attempt-facts';
 import type { EntryDifferences } from './entry-differences';
 import { createExpectedList, createExpectedResponse } from './expected';
 import { createKeyReporter } from './key-record';
 import { createReporter, type Violation } from './violation';
 
-/** The checks of an attempt: its request record, payload, response and lists. */
+/** The checks of the present attempt of a key: its request record, payload, response and lists. */
 
 /** The stored fields of a document. */
 type Fields = Readonly<Record<string, unknown>>;
@@ -30,7 +30,7 @@ export interface StoredList {
   entries: EntryDifferences | null;
 }
 
-export function checkAttempt(attempt: AttemptFacts, { request, payload, lists }: AttemptDocuments): Violation[] {
+export function checkAttempt(attempt: KeyRecord, { request, payload, lists }: AttemptDocuments): Violation[] {
   const info = payload instanceof UnusablePayloadError ? undefined : payload.info;
   return [
     ...checkRequest(attempt, request, info),
@@ -40,11 +40,7 @@ export function checkAttempt(attempt: AttemptFacts, { request, payload, lists }:
   ];
 }
 
-function checkRequest(
-  attempt: AttemptFacts,
-  request: Fields | undefined,
-  info: PriceListInfo | undefined,
-): Violation[] {
+function checkRequest(attempt: KeyRecord, request: Fields | undefined, info: PriceListInfo | undefined): Violation[] {
   const { boq_list_id, document_id, lists, status } = attempt;
   const report = createReporter(boq_list_id, `${collections.priceListRequests}/${document_id}`);
   if (request === undefined) return [report('request', 'does not exist')];
@@ -76,7 +72,7 @@ const findDifferences = (expected: Fields, stored: Fields): string[] =>
   Object.keys(expected).filter((name) => !isDeepStrictEqual(stored[name], expected[name]));
 
 function checkPayload(
-  attempt: AttemptFacts,
+  attempt: KeyRecord,
   payload: AttemptDocuments['payload'],
   request: Fields | undefined,
 ): Violation[] {
@@ -98,7 +94,7 @@ function checkPayload(
 }
 
 /** Compares the response of a completed attempt with the records, byte for byte. */
-function checkResponse(attempt: AttemptFacts): Violation[] {
+function checkResponse(attempt: KeyRecord): Violation[] {
   const { status, response } = attempt;
   if (status !== 'completed' || response === null) return [];
   const expected: Fields = createExpectedResponse(attempt);
@@ -124,7 +120,7 @@ function parseObject(json: string): Fields | undefined {
 /** The maximum number of product ids that a violation names. */
 const MAX_EXAMPLES = 3;
 
-function checkList(attempt: AttemptFacts, kind: ListKind, { document, entryCount, entries }: StoredList): Violation[] {
+function checkList(attempt: KeyRecord, kind: ListKind, { document, entryCount, entries }: StoredList): Violation[] {
   const { boq_list_id, products_count, lists, status } = attempt;
   if (lists === null) return [];
   const path = getListPath(kind, lists);
@@ -146,7 +142,7 @@ function checkList(attempt: AttemptFacts, kind: ListKind, { document, entryCount
 }
 
 /** Checks the document of a list, which the commit of each event but a renewal writes with the key record. */
-export function checkListDocument(attempt: AttemptFacts, kind: ListKind, document: Fields | undefined): Violation[] {
+export function checkListDocument(attempt: KeyRecord, kind: ListKind, document: Fields | undefined): Violation[] {
   const { boq_list_id, status, lists } = attempt;
   if (lists === null) return [];
   const report = createReporter(boq_list_id, getListPath(kind, lists));
@@ -158,9 +154,7 @@ export function checkListDocument(attempt: AttemptFacts, kind: ListKind, documen
     const shown = typeof found === 'string' && /^\w{1,20}$/.test(found) ? found : 'no valid status';
     violations.push(report('list_status', `is ${shown}, but its attempt is ${status}`));
   }
-  // Of an earlier attempt, only its lists hold the country.
-  const isUnknown = (name: string) => name === 'market_iso' && lists.market_iso === undefined;
-  const differing = findDifferences(expected, stored).filter((name) => !isUnknown(name));
+  const differing = findDifferences(expected, stored);
   const others = Object.keys(stored).filter((name) => !Object.hasOwn(expected, name)).length;
   if (others > 0) differing.push(`${others} other fields`);
   if (differing.length > 0)

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DocumentSnapshot, Query, QueryDocumentSnapshot } from 'firebase-admin/firestore';
+import { isDocumentId } from '../src/lib/document-id';
 import { collections } from '../src/lib/firestore/collections';
 import type { Database } from '../src/lib/firestore/database';
 import { keyDocument, keyRecords, readKey, toKeySnapshot } from '../src/lib/repositories/keys';
@@ -7,7 +8,6 @@ import { LIST_KINDS, LIST_COLLECTIONS, type ListKind } from '../src/lib/reposito
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import type { WorkContext } from '../src/lib/work-context';
 import { UnusablePayloadError } from '../src/price-lists/payload';
-import { forEachConcurrently } from '../records/concurrency';
 import {
   ATTEMPT_COLLECTIONS,
   findNextParent,
@@ -19,8 +19,8 @@ import {
 } from '../records/find';
 import { billPage, readPages } from '../records/pages';
 import { checkAttempt, getListPath } from './attempt';
-import { parseReleasedAttempt, type AttemptFacts } from './attempt-facts';
 import { AttemptReader } from './attempt-reader';
+import { LIST_STATUS } from './expected';
 import { checkKeyRecord, checkSweepDueAt, checkSweepTimes } from './key-record';
 import { createReporter, type Violation } from './violation';
 
@@ -31,8 +31,8 @@ import { createReporter, type Violation } from './violation';
  * - The audit reads a key record before the records of its attempt, and again before it reports a violation. The
  *   checked records are written in one commit with the key record, or are complete before that commit. So if both
  *   reads show the same state, the violation existed between them. Otherwise the audit checks the key again.
- * - A request record is read in one call with its key record. Either the key record names it, or the commit that
- *   released its attempt has completed it, and no later event changes it or its lists.
+ * - A request record is read in one call with its key record, which names it unless its attempt was released. No event
+ *   changes the request record or the lists of a released attempt.
  */
 
 export interface AuditReport {
@@ -115,15 +115,34 @@ class Auditor {
       const { path } = request.ref;
       if (this.#known.has(path)) return;
       const attempt = await this.#readAttempt(request);
-      if (attempt === 'unknown') return;
-      const report = createReporter(null, path);
-      if (attempt === 'damaged') this.#report(report('request', 'is not a valid request record'));
-      else if (attempt === 'none')
-        this.#report(report('reference', 'belongs to no present or released attempt of a key'));
-      // The present attempt of a key that was claimed after the audit read the keys is not checked.
-      else if (attempt.document_id !== request.id || attempt.status !== 'released') return;
-      else this.#count(attempt, await this.#check(attempt));
+      if (attempt === 'none') {
+        const message = 'belongs to no present or released attempt of a key';
+        this.#report(createReporter(null, path)('reference', message));
+      } else if (attempt === 'released') await this.#checkReleased(request);
     });
+  }
+
+  /** Checks the lists of an attempt that was released before its key was claimed again. No list of it is ready. */
+  async #checkReleased(request: QueryDocumentSnapshot): Promise<void> {
+    this.#counts.attempts += 1;
+    this.#known.add(request.ref.path);
+    for (const kind of LIST_KINDS) {
+      const id: unknown = request.get(`${kind}_id`);
+      if (id === null) continue;
+      const key: unknown = request.get('info.boq_list_id');
+      const report = (path: string, ...found: Parameters<ReturnType<typeof createReporter>>) =>
+        this.#report(createReporter(String(key), path)(...found));
+      if (typeof id !== 'string' || !isDocumentId(id)) {
+        report(request.ref.path, 'request', `differs from its attempt: ${kind}_id`);
+        continue;
+      }
+      const list = this.db.firestore.collection(LIST_COLLECTIONS[kind]).doc(id);
+      this.#known.add(list.path);
+      const [document] = await this.#reader.read(() => this.db.getAll(list), 1);
+      if (!document.exists) report(list.path, 'list_document', 'does not exist');
+      else if (document.get('status') !== LIST_STATUS.released)
+        report(list.path, 'list_status', 'is not failed, but its attempt is released');
+    }
   }
 
   /** Checks that every list belongs to an attempt. */
@@ -137,7 +156,7 @@ class Auditor {
       for (const request of await this.#reader.read(() => findRequests(this.db, list.id, `${kind}_id`), 1)) {
         const attempt = await this.#readAttempt(request);
         if (attempt === 'unknown') return;
-        if (typeof attempt === 'object' && attempt.lists?.[`${kind}_id`] === list.id) return;
+        if (attempt === 'released' || (attempt !== 'none' && attempt.lists?.[`${kind}_id`] === list.id)) return;
       }
       const ready = list.get('status') === 'ready' ? 'is ready, but ' : '';
       this.#report(createReporter(null, path)('reference', `${ready}belongs to no attempt of a key`));
@@ -159,17 +178,17 @@ class Auditor {
     }
   }
 
-  /** Reads the attempt to which a request record belongs; `unknown` if the key record cannot be read, which is reported. */
-  async #readAttempt(found: DocumentSnapshot): Promise<AttemptFacts | 'none' | 'damaged' | 'unknown'> {
+  /** Returns the key record whose present attempt a request began, or what else the request is. */
+  async #readAttempt(found: DocumentSnapshot): Promise<KeyRecord | 'released' | 'none' | 'unknown'> {
     const boqListId: unknown = found.get('info.boq_list_id');
-    if (typeof boqListId !== 'string') return 'damaged';
+    if (typeof boqListId !== 'string') return 'none';
     const both = [found.ref, keyDocument(this.db, boqListId)] as const;
     const [request, document] = await this.#reader.read(() => this.db.getAll(...both), both.length);
     const { record } = toKeySnapshot(document);
+    // The audit has reported a key record that cannot be read.
     if (record === 'unreadable') return 'unknown';
     if (record?.document_id === request.id) return record;
-    if (record === undefined || request.get('released') === undefined) return 'none';
-    return parseReleasedAttempt(request.id, request.data()) ?? 'damaged';
+    return record !== undefined && request.get('released') !== undefined ? 'released' : 'none';
   }
 
   /** Checks a key. Repeats a check that found a violation, until the state is the same before and after it. */
@@ -189,13 +208,13 @@ class Auditor {
     }
   }
 
-  async #check(attempt: AttemptFacts): Promise<CheckedAttempt> {
+  async #check(attempt: KeyRecord): Promise<CheckedAttempt> {
     const documents = await this.#reader.readAttempt(attempt);
     const isCompared = !(documents.payload instanceof UnusablePayloadError);
     return { violations: checkAttempt(attempt, documents), isCompared };
   }
 
-  #count(attempt: AttemptFacts, { violations, isCompared }: CheckedAttempt): void {
+  #count(attempt: KeyRecord, { violations, isCompared }: CheckedAttempt): void {
     const { document_id, status, lists } = attempt;
     for (const violation of violations) this.#report(violation);
     this.#known.add(`${collections.priceListRequests}/${document_id}`);
@@ -225,7 +244,8 @@ class Auditor {
   async #forEachDocument(query: Query, fn: (document: QueryDocumentSnapshot) => Promise<void>): Promise<void> {
     for await (const page of readPages(this.db, this.context, query.orderBy('__name__'))) {
       this.#reader.documentReads += billPage(page);
-      await forEachConcurrently(page, CONCURRENT_KEYS, fn);
+      for (let i = 0; i < page.length; i += CONCURRENT_KEYS)
+        await Promise.all(page.slice(i, i + CONCURRENT_KEYS).map(fn));
     }
   }
 }
@@ -238,6 +258,6 @@ const checkKey = ({ record, sweepDueAt, readAt }: ReadableKey): Violation[] => [
 
 /** Returns whether two reads of a key record differ at most by renewals. */
 function isSameState(before: KeyRecord, after: KeyRecord): boolean {
-  const { lease_expires_at, progress } = after;
-  return isDeepStrictEqual({ ...before, lease_expires_at, progress }, after);
+  const { lease_expires_at } = after;
+  return isDeepStrictEqual({ ...before, lease_expires_at }, after);
 }

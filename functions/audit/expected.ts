@@ -1,13 +1,12 @@
 import type { ListKind } from '../src/lib/repositories/lists';
-import type { KeyStatus } from '../src/lib/schemas/key-record';
-import type { AttemptFacts, AttemptLists } from './attempt-facts';
+import type { KeyLists, KeyRecord, KeyStatus } from '../src/lib/schemas/key-record';
 
 /**
  * What the records of an attempt must hold, according to docs/data-model.md and docs/openapi.json. It is written here a
  * second time, without the code of the service, so that the audit finds a member that the service adds or leaves out.
  */
 
-const LIST_STATUS: Record<KeyStatus, string> = {
+export const LIST_STATUS: Record<KeyStatus, string> = {
   processing: 'processing',
   completed: 'ready',
   requires_review: 'failed',
@@ -20,7 +19,7 @@ export const PRICE_OF = {
   price_list: 'price_list_price',
 } as const satisfies Record<ListKind, string>;
 
-export function createExpectedList(attempt: AttemptFacts, lists: AttemptLists, kind: ListKind) {
+export function createExpectedList(attempt: KeyRecord, lists: KeyLists, kind: ListKind) {
   const { status, claimed_at, updated_at, market_id, name, date } = attempt;
   const [month, year] = date.split('/').map(Number);
   return {
@@ -36,7 +35,7 @@ export function createExpectedList(attempt: AttemptFacts, lists: AttemptLists, k
   };
 }
 
-export function createExpectedResponse(attempt: AttemptFacts) {
+export function createExpectedResponse(attempt: KeyRecord) {
   const { products_count, document_id, market_id, lists } = attempt;
   const toList = (kind: ListKind) => lists && { id: lists[`${kind}_id`], ...createExpectedList(attempt, lists, kind) };
   return {

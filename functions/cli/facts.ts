@@ -1,5 +1,4 @@
 import type { DocumentSnapshot } from 'firebase-admin/firestore';
-import { parseReleasedAttempt } from '../audit/attempt-facts';
 import { countEntries } from '../records/entries';
 import { getAll, type ReadableKey } from '../records/find';
 import { retry } from '../src/lib/firestore/retry';
@@ -11,7 +10,8 @@ import { getMarketFacts, type KeyRecord } from '../src/lib/schemas/key-record';
 import { settleLease } from '../src/price-lists/key';
 import { readStoredPayload, streamCanonicalJson, UnusablePayloadError } from '../src/price-lists/payload';
 import { canResumeAutomatically, getSweepResumeAt } from '../src/price-lists/schedule';
-import type { CommandContext } from './commands/context';
+import type { Database } from '../src/lib/firestore/database';
+import type { WorkContext } from '../src/lib/work-context';
 
 /** Collects the facts about a key that `--json` prints. format.ts turns them into text. */
 
@@ -37,6 +37,11 @@ export function getNextStep({ record, readAt }: ReadableKey, isPayloadUsable = t
     case 'released':
       return 'send';
   }
+}
+
+interface ReadContext {
+  db: Database;
+  workContext: WorkContext;
 }
 
 /** The facts that `list` shows about a key. Times are Unix milliseconds. */
@@ -65,7 +70,7 @@ export async function readKeyDetails(
   key: ReadableKey,
   payload: StoredPayload,
   requests: readonly DocumentSnapshot[],
-  { db, workContext }: CommandContext,
+  { db, workContext }: ReadContext,
 ) {
   const { document_id, trace_id, key_id, lists, fingerprint, response, failed_tries, actions } = key.record;
   const read = <T>(fn: () => Promise<T>) => retry(fn, workContext, 'outage');
@@ -76,6 +81,7 @@ export async function readKeyDetails(
     return { status, entries: lists ? await read(() => countEntries(db, LIST_KINDS[i] ?? 'price_list', lists)) : 0 };
   });
   const [expected_forward_cost = null, price_list = null] = await Promise.all(progress);
+  const earlier = requests.filter(({ id }) => id !== document_id);
   return {
     ...summarizeKey(key),
     next: getNextStep(key, !(payload instanceof UnusablePayloadError)),
@@ -92,22 +98,14 @@ export async function readKeyDetails(
     response,
     failed_tries,
     actions,
-    earlier: requests.filter(({ id }) => id !== document_id).map(summarizeEarlier),
+    earlier: earlier.map((each) => ({ document_id: each.id, released: (each.get('released') as unknown) ?? null })),
   };
-}
-
-/** Returns what the request record of an earlier attempt says; null if the record is damaged. */
-function summarizeEarlier(request: DocumentSnapshot) {
-  const attempt = parseReleasedAttempt(request.id, request.data());
-  if (attempt === undefined) return null;
-  const { document_id, claimed_at, updated_at: released_at, failure, failure_cause, actions } = attempt;
-  return { document_id, claimed_at, released_at, failure, failure_cause, actions };
 }
 
 /** A stored payload, or why it cannot be used. */
 export type StoredPayload = PriceListSubmission | UnusablePayloadError;
 
-export const readPayload = (record: KeyRecord, { db, workContext }: CommandContext): Promise<StoredPayload> =>
+export const readPayload = (record: KeyRecord, { db, workContext }: ReadContext): Promise<StoredPayload> =>
   retry(() => readStoredPayload(db, record), workContext, 'outage').catch((error: unknown) => {
     if (error instanceof UnusablePayloadError) return error;
     throw error;

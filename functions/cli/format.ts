@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { UNRESOLVED_STATUSES, type IdType } from '../records/find';
 import { keyDocumentId, type KeyRecord } from '../src/lib/schemas/key-record';
-import type { SweepLine } from './commands/sweep';
+import type { SweepResult } from '../src/price-lists/sweep';
 import { needsOperator, type KeyDetails, type KeySummary, type ListProgress, type NextStep } from './facts';
 import type { TargetOptions } from './target';
 import {
@@ -100,18 +100,14 @@ export function formatKeyDetails(key: KeyDetails, now: number): string {
     response: key.response === null ? null : escapeJsonControls(key.response),
     actions: actions.map(formatAction),
     history: key.status === 'completed' && key.failure !== null ? `an earlier failure: ${key.failure}` : null,
-    earlier: earlier.map(formatEarlier),
+    earlier: earlier.map(
+      ({ document_id, released }) => `document ${document_id}, released: ${JSON.stringify(released)}`,
+    ),
   });
 }
 
 const formatAction = ({ action, at, by, reason }: KeyRecord['actions'][number]): string =>
   `${action} ${formatTime(at)} by ${by}: ${reason ?? 'no reason given'}`;
-
-/** Formats an earlier attempt of the key, to which the id of the command belongs. */
-const formatEarlier = (attempt: KeyDetails['earlier'][number]): string =>
-  attempt === null
-    ? 'its request record is damaged'
-    : `document ${attempt.document_id}, claimed ${formatTime(attempt.claimed_at)}. ${attempt.actions.map(formatAction).join(', ')}`;
 
 const NEXT_STEPS: Record<NonNullable<NextStep>, string> = {
   wait: 'wait until the attempt ends',
@@ -129,7 +125,13 @@ export function formatNext({ boq_list_id, next }: KeyDetails, options: TargetOpt
   return `\nNext: ${isCommand ? formatCommand(verb, boq_list_id, options) : NEXT_STEPS[next]}\n`;
 }
 
-export function formatSweepResult({ time, boq_list_id, result, reason }: SweepLine): string {
+/** What a sweep did with a key, or would do. */
+export interface SweepLine extends Omit<SweepResult, 'result'> {
+  boq_list_id: string;
+  result: SweepResult['result'] | 'would_resume';
+}
+
+export function formatSweepLine({ time, boq_list_id, result, reason }: SweepLine): string {
   const suffix = reason === null ? '' : `: ${escapeControls(reason)}`;
   return `${formatTime(time)}  ${quoteId(boq_list_id)} ${result}${suffix}\n`;
 }
@@ -160,7 +162,10 @@ function formatStatus({ status, since, lease_expires_at }: KeySummary, now: numb
     released: 'yellow',
   } as const;
   const styled = styleText(colors[status], status);
-  const line = formatLine('status', `${styled} since ${formatTime(since)} (${formatAge(now - since)} ago)`);
+  const line = formatLine(
+    'status',
+    `${styled} since ${formatTime(since)} (${now < since ? 'in the future' : `${formatAge(now - since)} ago`})`,
+  );
   return status === 'processing' ? [line, lease] : [line];
 }
 

@@ -33,9 +33,10 @@ export interface RequestRow {
   document_id: string;
 }
 
-/** A row, and the key record of its attempt; undefined for an earlier attempt of the key. */
 export interface AcceptedRequest {
+  request: DocumentSnapshot;
   row: RequestRow;
+  /** The key record of its attempt; undefined for an earlier attempt of the key. */
   key: KeySnapshot | undefined;
 }
 
@@ -90,10 +91,16 @@ function toAcceptedRequest(request: DocumentSnapshot, key: KeySnapshot | undefin
   const record = key?.record;
   if (record !== 'unreadable' && record?.document_id === request.id) {
     const { status, failure_cause } = record;
-    return { row: { ...row, status, failure_cause: status === 'requires_review' ? failure_cause : null }, key };
+    return {
+      request,
+      row: { ...row, status, failure_cause: status === 'requires_review' ? failure_cause : null },
+      key,
+    };
   }
-  if (request.get('released') !== undefined) return { row: { ...row, status: 'released' }, key: undefined };
-  return record === 'unreadable' ? { row: { ...row, status: 'unreadable' }, key } : { row, key: undefined };
+  if (request.get('released') !== undefined) return { request, row: { ...row, status: 'released' }, key: undefined };
+  return record === 'unreadable'
+    ? { request, row: { ...row, status: 'unreadable' }, key }
+    : { request, row, key: undefined };
 }
 
 const toNumber = (value: unknown): number | null => (typeof value === 'number' ? value : null);

@@ -3,17 +3,14 @@ import { createPriceListLogger } from './lib/logging/attempts';
 import { PRICE_LISTS_BODY_LIMITS } from './lib/payload-limits';
 import { getDatabase } from './lib/firestore/database';
 import { writeOptions } from './lib/runtime-options';
-import { createPriceLists } from './price-lists/create';
 import { parsePriceLists } from './lib/schemas/add-price-lists';
+import { createPriceLists } from './price-lists/create';
 
 export const addPriceLists = defineEndpoint({
   name: 'addPriceLists',
   writes: true,
   runtimeOptions: writeOptions,
-  body: {
-    ...PRICE_LISTS_BODY_LIMITS,
-    parse: parsePriceLists,
-  },
+  body: { ...PRICE_LISTS_BODY_LIMITS, parse: parsePriceLists },
   handler: async (context, submission, sender) => {
     const request = { ...sender, log: createPriceListLogger(sender.requestId) };
     const { response, replayed, facts } = await createPriceLists(submission, request, getDatabase(context), context);

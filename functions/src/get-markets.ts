@@ -1,10 +1,10 @@
 import { defineEndpoint } from './lib/http/endpoint';
-import { streamRecordMap } from './lib/http/list-response';
+import { toRecordMap } from './lib/http/list-response';
 import { readMarkets } from './lib/repositories/organisation';
 import { listOptions } from './lib/runtime-options';
 
 export const getMarkets = defineEndpoint({
   name: 'getMarkets',
   runtimeOptions: listOptions,
-  handler: (context) => ({ body: streamRecordMap('markets', readMarkets(context), context.counters) }),
+  handler: (context) => toRecordMap('markets', readMarkets(context)),
 });

@@ -1,13 +1,14 @@
 import { defineEndpoint } from './lib/http/endpoint';
-import { streamRecordMap } from './lib/http/list-response';
-import { jsonBody } from './lib/http/json-body';
+import { toRecordMap } from './lib/http/list-response';
+import { READ_BODY_LIMITS } from './lib/payload-limits';
 import { readOrders } from './lib/repositories/organisation';
+import { validate } from './lib/schemas/fields';
 import { ordersByTeamRequestSchema } from './lib/schemas/requests';
 import { rangeOptions } from './lib/runtime-options';
 
 export const getOrdersByTeam = defineEndpoint({
   name: 'getOrdersByTeam',
   runtimeOptions: rangeOptions,
-  body: jsonBody(ordersByTeamRequestSchema),
-  handler: (context, request) => ({ body: streamRecordMap('orders', readOrders(context, request), context.counters) }),
+  body: { ...READ_BODY_LIMITS, parse: ({ value }) => validate(ordersByTeamRequestSchema, value) },
+  handler: (context, request) => toRecordMap('orders', readOrders(context, request)),
 });

@@ -1,10 +1,10 @@
 import { defineEndpoint } from './lib/http/endpoint';
-import { streamRecordMap } from './lib/http/list-response';
+import { toRecordMap } from './lib/http/list-response';
 import { readTeams } from './lib/repositories/organisation';
 import { listOptions } from './lib/runtime-options';
 
 export const getTeams = defineEndpoint({
   name: 'getTeams',
   runtimeOptions: listOptions,
-  handler: (context) => ({ body: streamRecordMap('teams', readTeams(context), context.counters) }),
+  handler: (context) => toRecordMap('teams', readTeams(context)),
 });

@@ -1,5 +1,5 @@
 import { defineEndpoint } from './lib/http/endpoint';
-import { streamRecordMap } from './lib/http/list-response';
+import { toRecordMap } from './lib/http/list-response';
 import { readWarehouses } from './lib/repositories/organisation';
 import { listOptions } from './lib/runtime-options';
 
@@ -7,5 +7,5 @@ export const getWarehouses = defineEndpoint({
   name: 'getWarehouses',
   runtimeOptions: listOptions,
   cors: true,
-  handler: (context) => ({ body: streamRecordMap('warehouses', readWarehouses(context), context.counters) }),
+  handler: (context) => toRecordMap('warehouses', readWarehouses(context)),
 });

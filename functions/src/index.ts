@@ -1,4 +1,4 @@
-import { startInstance } from './lib/http/instance';
+import { startInstance } from './lib/instance/start';
 
 export { addPriceLists } from './add-price-lists';
 export { getMarkets } from './get-markets';

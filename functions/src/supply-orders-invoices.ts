@@ -1,15 +1,14 @@
 import { defineEndpoint } from './lib/http/endpoint';
-import { streamRecordArray } from './lib/http/list-response';
-import { jsonBody } from './lib/http/json-body';
+import { toRecordArray } from './lib/http/list-response';
+import { READ_BODY_LIMITS } from './lib/payload-limits';
 import { readSupplyOrders } from './lib/repositories/organisation';
+import { validate } from './lib/schemas/fields';
 import { supplyOrdersInvoicesRequestSchema } from './lib/schemas/requests';
 import { rangeOptions } from './lib/runtime-options';
 
 export const supplyOrdersInvoices = defineEndpoint({
   name: 'supplyOrdersInvoices',
   runtimeOptions: rangeOptions,
-  body: jsonBody(supplyOrdersInvoicesRequestSchema),
-  handler: (context, request) => ({
-    body: streamRecordArray('supply_orders', readSupplyOrders(context, request), context.counters),
-  }),
+  body: { ...READ_BODY_LIMITS, parse: ({ value }) => validate(supplyOrdersInvoicesRequestSchema, value) },
+  handler: (context, request) => toRecordArray('supply_orders', readSupplyOrders(context, request)),
 });

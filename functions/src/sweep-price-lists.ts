@@ -4,8 +4,7 @@ import { areWritesPaused } from './lib/config';
 import { getErrorMessage } from './lib/errors';
 import { getDatabase } from './lib/firestore/database';
 import { retry } from './lib/firestore/retry';
-import { runHandler } from './lib/http/run-handler';
-import { shutdown } from './lib/http/shutdown';
+import { runHandler, shutdown } from './lib/instance/shutdown';
 import { logSweepResult } from './lib/logging/attempts';
 import {
   logSweepEnded,

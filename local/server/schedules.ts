@@ -7,8 +7,9 @@ export interface ScheduledFunction {
 const MINUTE_MS = 60_000;
 
 /**
- * Calls each function at every full minute, as Cloud Scheduler does. A call can begin before the previous one has ended. If
- * Ctrl-C interrupts a sweep, the attempts that it was resuming are due again when their leases expire.
+ * Calls each function at every full minute, as Cloud Scheduler does. A call can begin before the previous one has ended. The
+ * error of a call is logged. If Ctrl-C interrupts a sweep, the attempts that it was resuming are due again when their leases
+ * expire.
  *
  * @returns a function that stops the calls
  */
@@ -17,10 +18,16 @@ export function startSchedules(functions: readonly ScheduledFunction[]): () => v
     const { schedule } = __endpoint.scheduleTrigger ?? {};
     if (schedule !== '* * * * *') throw new Error(`the schedule ${String(schedule)} is not known here`);
   }
-  const call = (each: ScheduledFunction) => void each.run({ scheduleTime: new Date().toISOString() });
+  const call = async (each: ScheduledFunction): Promise<void> => {
+    try {
+      await each.run({ scheduleTime: new Date().toISOString() });
+    } catch (error) {
+      console.error('A scheduled function failed:', error);
+    }
+  };
   const schedule = () => setTimeout(callAll, MINUTE_MS - (Date.now() % MINUTE_MS));
   const callAll = () => {
-    functions.forEach(call);
+    for (const each of functions) void call(each);
     timer = schedule();
   };
   let timer = schedule();

@@ -1,5 +1,6 @@
 import { bugs, version } from '../../functions/package.json';
 import { ERROR_DEFINITIONS, toApiError, toErrorResponse, type ErrorCode } from '../../functions/src/lib/errors';
+import { parseJson } from '../../functions/src/lib/json';
 import { REGION } from '../../functions/src/lib/region';
 import { errorResponseSchema, getErrorResponseSchema } from './bodies';
 import { errorDescriptions, errorHeaders, getErrorCodes, PREFLIGHT_ERRORS, sharedResponses } from './errors';
@@ -171,9 +172,7 @@ function toErrorResponses(
 function createErrorExample(code: ErrorCode, { name, info, request }: Operation): object {
   if (code !== 'validation_failed' || info.body === undefined) return { error: ERROR_DEFINITIONS[code].message };
   try {
-    const parser = info.body.createParser();
-    parser.write(JSON.stringify(request?.invalidExample));
-    parser.end();
+    info.body.parse(parseJson(JSON.stringify(request?.invalidExample)));
   } catch (error) {
     return toErrorResponse(toApiError(error));
   }

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../functions/src/lib/errors';
-import { MAX_FIELD_ERRORS } from '../../functions/src/price-lists/submission-parser';
+import { MAX_FIELD_ERRORS } from '../../functions/src/lib/schemas/add-price-lists';
 import type { HeaderName } from './headers';
 import type { Operation } from './operations';
 
@@ -15,7 +15,7 @@ export const errorDescriptions: Record<ErrorCode, string> = {
   review_required:
     'An earlier attempt failed. With `Retry-After` the service resumes it without an operator: send the request again after that time. Without the header an operator has to resolve the attempt: contact support.',
   payload_too_large:
-    'The body, or a part of it, is too large as sent or inflated. `X-Payload-Limit-Bytes` and `X-Payload-Limit-Scope` name the limit.',
+    'The body is too large as sent or inflated, has too many values, or is too large to be stored. `X-Payload-Limit-Scope` and `X-Payload-Limit-Bytes` name the limit.',
   api_key_not_configured: 'The service has no API key. Contact support.',
   creation_failed:
     'The attempt failed. With `Retry-After` the service resumes it without an operator: send the request again after that time. Without the header an operator has to resolve the attempt: contact support.',

@@ -1,5 +1,5 @@
-import type { Attempt } from '../../functions/src/lib/schemas/key-record';
-import { createSuccessResponse } from '../../functions/src/price-lists/stored-documents';
+import type { KeyRecord } from '../../functions/src/lib/schemas/key-record';
+import { toSuccessResponse } from '../../functions/src/price-lists/documents';
 import type { JsonObject } from './schemas';
 
 /**
@@ -42,20 +42,31 @@ export const responses = {
   accepted: created(null),
 };
 
-function created(lists: Attempt['lists']): JsonObject {
-  const attempt: Attempt = {
+function created(lists: KeyRecord['lists']): JsonObject {
+  const { market_id, boq_list_id, name, date } = priceList.info;
+  const claimed_at = Date.UTC(2026, 4, 28, 9, 30, 0, 125);
+  const record: KeyRecord = {
+    schema_version: 1,
+    boq_list_id,
     owner: 'none',
-    lease_expires_at: 0,
     fingerprint: 'none',
     products_count: Object.keys(priceList.products).length,
-    payload_chunks: 1,
-    trace_id: null,
-    key_id: 'none',
-    market_id: priceList.info.market_id,
+    market_id,
+    name,
+    date,
     document_id: 'b7NqTz5yCx2DmEj8HvUl',
     lists,
-    claimed_at: Date.UTC(2026, 4, 28, 9, 30, 0, 125),
+    trace_id: null,
+    key_id: 'none',
+    status: 'completed',
+    claimed_at,
+    updated_at: claimed_at + 840,
+    lease_expires_at: 0,
+    response: '',
+    failure: null,
+    failure_cause: null,
+    failed_tries: 0,
+    actions: [],
   };
-  const completed_at = attempt.claimed_at + 840;
-  return JSON.parse(createSuccessResponse(attempt, priceList.info, completed_at)) as JsonObject;
+  return JSON.parse(toSuccessResponse(record)) as JsonObject;
 }

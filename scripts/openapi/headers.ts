@@ -1,4 +1,4 @@
-import { OUTSIDE_PRODUCTS_LIMIT } from '../../functions/src/lib/payload-limits';
+import { READ_BODY_LIMITS } from '../../functions/src/lib/payload-limits';
 import type { JsonObject } from './schemas';
 
 /** Request and response headers of the description. */
@@ -45,15 +45,15 @@ export const headers = {
     example: 10,
   },
   'X-Payload-Limit-Bytes': {
-    description: 'The limit that was exceeded, in bytes.',
-    required: true,
+    description: 'The limit that was exceeded, in bytes. Absent for the scope `values`.',
     schema: { type: 'integer', minimum: 1 },
-    example: OUTSIDE_PRODUCTS_LIMIT.bytes,
+    example: READ_BODY_LIMITS.maxBytes,
   },
   'X-Payload-Limit-Scope': {
-    description: 'What the limit applies to: the body, the body outside `products`, or one product.',
+    description:
+      'What the limit applies to: the bytes of the body, the number of its values, or the bytes of the compressed payload.',
     required: true,
-    schema: { type: 'string', enum: ['body', 'outside_products', 'product'] },
+    schema: { type: 'string', enum: ['body', 'values', 'compressed'] },
   },
   'WWW-Authenticate': {
     description: 'Names the header that carries the API key.',

@@ -1,6 +1,7 @@
 import * as functions from '../../functions/src';
 import type { OperationFunction } from '../../functions/src/lib/http/endpoint';
 import type { ErrorCode } from '../../functions/src/lib/errors';
+import { addPriceListsRequestSchema } from '../../functions/src/lib/schemas/add-price-lists';
 import { ordersByTeamRequestSchema, supplyOrdersInvoicesRequestSchema } from '../../functions/src/lib/schemas/requests';
 import {
   addPriceListsResponseSchema,
@@ -98,7 +99,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
       `Allow up to ${functions.addPriceLists.operation.runtimeOptions.timeoutSeconds / 60} minutes for the largest lists.`,
     ],
     request: {
-      schema: bodies.addPriceListsRequestSchema,
+      schema: addPriceListsRequestSchema,
       examples: { june: { summary: 'Two products for June 2026', value: examples.priceList } },
       invalidExample: {
         info: { ...examples.priceList.info, date: '6/2026' },

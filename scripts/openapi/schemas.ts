@@ -1,6 +1,7 @@
 /**
  * Converts zod's JSON Schema to the form that OpenAPI and code generators need. Named schemas become
- * components, a nullable type becomes one schema, and the bounds of JavaScript's integers are removed.
+ * components, a nullable type becomes one schema, an enum of integers becomes a range, and the bounds of JavaScript's
+ * integers are removed.
  */
 
 /** The part of a zod schema that the generator uses. */
@@ -37,7 +38,14 @@ function simplify(node: Json): Json {
   const simplified = Object.fromEntries(entries.map(([key, value]) => [key, simplify(value)]));
   const reference = simplified['$ref'];
   if (typeof reference === 'string') simplified['$ref'] = reference.replace('#/$defs/', '#/components/schemas/');
-  return mergeNull(simplified);
+  return mergeNull(toRange(simplified));
+}
+
+/** Turns an enum of adjacent integers into a range, because clients in Rust and Kotlin would send its members as texts. */
+function toRange(schema: JsonObject): JsonObject {
+  const { enum: values, ...rest } = schema;
+  if (values === undefined || rest['type'] !== 'integer') return schema;
+  return { ...rest, minimum: Math.min(...(values as number[])), maximum: Math.max(...(values as number[])) };
 }
 
 const isRedundant = (key: string, value: Json, { format }: JsonObject): boolean =>

@@ -94,8 +94,8 @@ test.each([
   }
 });
 
-const createOrders = (count: number, customer_name: string) => {
-  const order = { customer_data: { customer_id: 'c', customer_name }, invoice_id: null, market_id: 'm', team_id: 'a' };
+const createOrders = (count: number, customer_name: string, market_id = 'm') => {
+  const order = { customer_data: { customer_id: 'c', customer_name }, invoice_id: null, market_id, team_id: 'a' };
   return { orders: Object.fromEntries(Array.from({ length: count }, (_, i) => [`order-${i}`, order])), count };
 };
 
@@ -137,6 +137,13 @@ describe('the page of orders', () => {
     expect(await readText('section nav span')).toBe('101 to 200 of 100,000');
     expect(await readText('tbody td')).toBe('order-100');
     expect(problems).toEqual([]);
+  });
+
+  test('shows the id of a market that does not exist, also one that every object inherits', async () => {
+    answer = (_, response) => sendJson(response, createOrders(1, 'Acacia', 'constructor'));
+    await page.click('[name=show]');
+    await waitForText('[role=status]', /^1 order$/);
+    expect(await readText('tbody')).toBe('order-0Acaciaconstructor–');
   });
 
   test('aborts an older read, also at the service, and never shows its response', async () => {
@@ -192,7 +199,7 @@ describe('the page of orders', () => {
 describe('the page of warehouses', () => {
   const open = async (origin: string, key = KEY) => {
     await page.goto(`${origin}/warehouses.html`);
-    await page.locator('[name=base]').fill(service.address('').replace(/\/$/, ''));
+    await page.locator('[name=base]').fill(service.address(''));
     await page.locator('[name=key]').fill(key);
     await page.click('button');
   };
@@ -209,6 +216,7 @@ describe('the page of warehouses', () => {
   test('from another origin is blocked, and its console shows why', async () => {
     await open(other);
     await waitForText('[role=alert]', /^This page got no response\./);
+    expect(await readText('[role=alert]')).toMatch(/base address\. .* status 429, .* allow the origin /);
     expect(await readText('[role=alert]')).toContain(`allow the origin ${other}`);
     const guide = readFileSync('docs/integration-guide.md', 'utf8');
     const [, shown = ''] = /^(Access to fetch .*)$/m.exec(guide) ?? [];

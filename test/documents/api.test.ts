@@ -1,16 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { ERROR_DEFINITIONS } from '../../functions/src/lib/errors';
-import {
-  OUTSIDE_PRODUCTS_LIMIT,
-  PRICE_LISTS_BODY_LIMITS,
-  PRODUCT_LIMIT,
-  READ_BODY_LIMITS,
-} from '../../functions/src/lib/payload-limits';
+import { getMaxValues, PRICE_LISTS_BODY_LIMITS, READ_BODY_LIMITS } from '../../functions/src/lib/payload-limits';
 import { rangeOptions, writeOptions } from '../../functions/src/lib/runtime-options';
 import { getTimeLimitMs } from '../../functions/src/lib/time-limits';
 import { collections, fields, subcollections } from '../../functions/src/lib/firestore/collections';
 import { MAX_TEXT_BYTES } from '../../functions/src/lib/schemas/fields';
-import { MAX_FIELD_ERRORS } from '../../functions/src/price-lists/submission-parser';
+import { MAX_FIELD_ERRORS } from '../../functions/src/lib/schemas/add-price-lists';
 
 /** Compares the tables of docs/api.md and docs/data-model.md with docs/openapi.json and with the collections, errors and limits of the code. */
 
@@ -106,8 +101,7 @@ test('the table of limits has the values of the code', () => {
   const { maxBytes, timeoutMs } = PRICE_LISTS_BODY_LIMITS;
   expect(Object.fromEntries(readRows(readSection('Limits\n')))).toMatchObject({
     'Request body, as sent and inflated': `${mib(READ_BODY_LIMITS.maxBytes)}; add price lists ${mib(maxBytes)}`,
-    'Body of add price lists, outside `products`': mib(OUTSIDE_PRODUCTS_LIMIT.bytes),
-    'Each identifier and each value in `products`': `${PRODUCT_LIMIT.bytes / 1024} KiB`,
+    'Values of a request body': `${getMaxValues(READ_BODY_LIMITS.maxBytes)}; add price lists ${getMaxValues(maxBytes)}`,
     'Time to send the body': `${seconds(READ_BODY_LIMITS.timeoutMs)}; add price lists ${seconds(timeoutMs)}`,
     'Time to process a request, body included': `${seconds(getTimeLimitMs(rangeOptions, false))}; add price lists ${seconds(getTimeLimitMs(writeOptions, true))}`,
     'Text field': `${MAX_TEXT_BYTES} bytes of UTF-8`,

@@ -127,6 +127,43 @@ test.each([
   expect(create).toThrow(message);
 });
 
+test.each([Number.NaN, 0, 0.5, -1, Infinity, 2 ** 31])('rejects a time of %d ms before the first try', (ms) => {
+  expect(() => createClient('http://127.0.0.1:1', KEY, { retryForMs: ms })).toThrow('retryForMs must be ');
+  expect(() => createClient('http://127.0.0.1:1', KEY, { requestTimeoutMs: ms })).toThrow('requestTimeoutMs must be ');
+});
+
+describe('with proxy variables', () => {
+  afterEach(() => jest.restoreAllMocks());
+
+  /** Imports the client in an environment, and calls an operation of a host that only a proxy can reach. */
+  async function callWith(variables: NodeJS.ProcessEnv): Promise<unknown> {
+    jest.replaceProperty(process, 'env', variables);
+    let create: typeof createClient | undefined;
+    jest.isolateModules(() => {
+      create = jest.requireActual<{ createClient: typeof createClient }>('../../docs/examples/client/src').createClient;
+    });
+    return create?.('http://service.invalid', KEY, { retryForMs: 1 }).getTeams();
+  }
+
+  test.each(['http_proxy', 'HTTP_PROXY'])(
+    'calls through an HTTP proxy that %s names without a scheme',
+    async (name) => {
+      const proxy = await startStub([respond(200, '{"teams":{},"count":0}')]);
+      expect(await callWith({ [name]: proxy.url.replace('http://', '') })).toEqual({ teams: {}, count: 0 });
+      expect(proxy.bodies).toHaveLength(1);
+    },
+  );
+
+  test.each([
+    ['http_proxy', 'http://user:secret@10.0.0.1:port'],
+    ['https_proxy', '10.0.0.1:31280000'],
+    ['HTTPS_PROXY', 'ftp://10.0.0.1'],
+  ])('a %s that is no address fails the call at once, and not the import', async (name, value) => {
+    const message = `the environment variable ${name.toLowerCase()} is not the address of a proxy`;
+    await expect(callWith({ [name]: value })).rejects.toEqual(new TypeError(message));
+  });
+});
+
 describe('the package', () => {
   /** A folder in which only the client and its library are installed. */
   let folder: string;

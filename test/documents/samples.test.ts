@@ -22,8 +22,8 @@ interface Call {
   baseUrl: string;
   file?: string;
   options?: string[];
-  retrySeconds?: number;
-  requestSeconds?: number;
+  retrySeconds?: number | string;
+  requestSeconds?: number | string;
   /** A redirection of stdout in the shell, or a pipe. */
   stdout?: string;
   env?: Variables;
@@ -62,8 +62,8 @@ const runClient: Run = async ({ baseUrl, file = PAYLOAD, options = [], retrySeco
   const lines: string[] = [];
   try {
     const client = createClient(baseUrl, KEY, {
-      retryForMs: retrySeconds * 1000,
-      requestTimeoutMs: requestSeconds * 1000,
+      retryForMs: Number(retrySeconds) * 1000,
+      requestTimeoutMs: Number(requestSeconds) * 1000,
       onRetry: ({ message }) => lines.push(message),
     });
     await client.addPriceLists(body, { allowOtherCurrency: options.length > 0 });
@@ -245,8 +245,50 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     expect(wrongKey).toMatchObject({ code: 1, output: expect.stringContaining('401 ') as string });
   });
 
+  testedProgram(`no settings of a person change what it does${because}`, async () => {
+    const home = temporaryFolder();
+    writeFileSync(join(home, '.curlrc'), 'request = PUT\n');
+    writeFileSync(join(home, '.netrc'), 'machine 127.0.0.1 login a password b\n');
+    writeFileSync(join(home, '.jq'), 'def has(name): false;');
+    const settings = { HOME: home, CURL_HOME: home, XDG_CONFIG_HOME: home, NETRC: join(home, '.netrc') };
+    const shell = {
+      SHELLOPTS: 'errexit:noclobber:xtrace:verbose:noglob',
+      BASHOPTS: 'nocasematch',
+      POSIXLY_CORRECT: '1',
+    };
+    const env = { ...settings, ...shell, CDPATH: '/', IFS: '0', SECONDS: '1000', PYTHONIOENCODING: 'ascii:strict' };
+    const sent: unknown[] = [];
+    const record =
+      (next: RequestListener): RequestListener =>
+      (request, response) => {
+        sent.push([request.method, request.headers.authorization]);
+        next(request, response);
+      };
+    const stub = await startStub([record(respond(500, '')), record(drop), record(created)]);
+    const { code, output } = await run({ baseUrl: stub.url, env });
+    expect([code, output]).toEqual([0, expect.not.stringContaining(KEY)]);
+    expect(sent).toEqual(Array(3).fill(['POST', undefined]));
+  });
+
+  testedProgram(`a file of certificates that does not exist is exit code 64${because}`, async () => {
+    const server = createServer({ key: CERTIFICATE, cert: CERTIFICATE }, created);
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const env = { CURL_CA_BUNDLE: '/nowhere', REQUESTS_CA_BUNDLE: '/nowhere' };
+    expect(await run({ baseUrl: `https://127.0.0.1:${port}`, env })).toMatchObject({ code: 64 });
+    server.close();
+  });
+
+  tested(`empty times are the defaults${because}`, async () => {
+    const stub = await startStub([created]);
+    const times = name === 'TypeScript' ? {} : { retrySeconds: '', requestSeconds: '' };
+    expect(await run({ baseUrl: stub.url, ...times })).toMatchObject({ code: 0 });
+  });
+
   testedProgram(`a wrong call sends nothing${because}`, async () => {
     const wrong: Partial<Call>[] = [
+      ...['abc', '0.5', '30m', '0', '08', 'nan', '1000000'].map((retrySeconds) => ({ retrySeconds })),
+      ...['abc', '1m', '-1', ' 5'].map((requestSeconds) => ({ requestSeconds })),
       { file: 'missing.json' },
       { file: 'docs' },
       { options: ['--strict'] },
@@ -258,7 +300,9 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     ];
     for (const call of wrong) {
       const stub = await startStub([created]);
-      expect([call, await run({ baseUrl: stub.url, ...call })]).toMatchObject([call, { code: 64 }]);
+      const outcome = await run({ baseUrl: stub.url, ...call });
+      expect([call, outcome]).toMatchObject([call, { code: 64 }]);
+      expect(outcome.output.trim().split('\n')).toHaveLength(1);
       expect(stub.bodies).toEqual([]);
     }
   });

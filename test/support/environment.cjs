@@ -1,20 +1,27 @@
 const { channel } = require('node:diagnostics_channel');
 const { types } = require('node:util');
 const { default: NodeEnvironment } = require('jest-environment-node');
+const { createProgramEnvironment } = require('./programs');
 
 /** The service subscribes to this channel until its process ends. */
 const requests = channel('http.server.request.start');
 
+/** Variables that a suite has and a program does not: those of Jest and Stryker, and the settings of our suites. */
+const OF_SUITES =
+  /^(JEST_WORKER_ID|NODE_ENV|__STRYKER\w*|DEPLOY_PACKAGE|PYTHON|CHROMIUM_PATH|TEST_FIRESTORE|SEED|(FUZZ|RESUME|SIMULATION)_\w+)$/;
+
 /**
- * Removes two differences between a test file and a program: Jest asks its workers for colours, and
- * errors that Node throws are not instances of the file's own `Error`. When a file ends, its
- * subscriptions end too, because the next file in this worker loads the service again.
+ * Removes two differences between a test file and a program: the environment variables of the person who starts Jest, and
+ * errors of Node that are not instances of the file's own `Error`. When a file ends, its subscriptions end too, because the
+ * next file in this worker loads the service again.
  */
 module.exports = class ProgramEnvironment extends NodeEnvironment {
   #subscribers = [];
 
   constructor(...options) {
-    delete process.env.FORCE_COLOR;
+    const environment = createProgramEnvironment();
+    for (const name of Object.keys(process.env)) if (!OF_SUITES.test(name)) Reflect.deleteProperty(process.env, name);
+    Object.assign(process.env, environment);
     super(...options);
     const { Error } = this.global;
     Object.defineProperty(Error, Symbol.hasInstance, {

@@ -1,35 +1,44 @@
 import { execFile, fork, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * Tests start programs here, because a program must not inherit how the tests were started: on
- * a terminal Jest asks for colours (`FORCE_COLOR`), npm describes its script, and an editor adds
- * options of Node.
+ * Tests start programs here. A program must not inherit a person's environment: variables of Git, Google's tools, Node or
+ * a shell would redirect it to a repository, a project, a program or a server of that person.
  */
 
 /** Environment variables by name. The value undefined removes one. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Variables for colours, those of Node, npm, Jest and Google's tools, and settings of the service in this shell. */
-const NOT_INHERITED = [
-  /^(NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|COLORTERM)$/,
-  /^(NODE|JEST|npm)_/i,
-  /^(FIREBASE|FIRESTORE|GCLOUD|GOOGLE|CLOUDSDK)_/,
-  /^(API_KEY|CORS_ALLOWED_ORIGINS|DATABASE_ID|DATA_DIR|SAMPLE_DATA|FUNCTIONS_PORT)$/,
+/** What a program needs of a machine. Nothing else is inherited. */
+const INHERITED = [
+  /^(PATH|HOME|TMPDIR|TEMP|TMP)$/i,
+  /^(SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC|PATHEXT|APPDATA|LOCALAPPDATA|USERPROFILE|PROGRAM(DATA|FILES.*))$/i,
+  // Managers of versions, whose links to Python or npm are on the PATH.
+  /^(ASDF|FNM|MISE|NVM|PYENV|VOLTA)_/,
+  // To install packages. Programs on this machine are called without a proxy.
+  /^(NODE_EXTRA_CA_CERTS|(https?|no)_proxy)$/i,
+  /^npm_config_(registry|cache|userconfig|globalconfig|cafile|proxy|https_proxy|noproxy)$/i,
 ];
 
-/** Variables that a machine can need for a secure connection, or to install packages. */
-const INHERITED = /^(NODE_EXTRA_CA_CERTS|npm_config_(registry|cache|userconfig|globalconfig))$/i;
+/** A folder with empty settings, instead of those in the home folder. */
+const NO_SETTINGS = join(__dirname, 'no-settings');
 
-/** The folder of curl's settings, instead of the user's own. */
-const CURL_HOME = join(__dirname, 'curl');
+const OWN = {
+  CURL_HOME: NO_SETTINGS,
+  CLOUDSDK_CONFIG: NO_SETTINGS,
+  GIT_CONFIG_GLOBAL: devNull,
+  GIT_CONFIG_SYSTEM: devNull,
+  NETRC: devNull,
+};
 
-/** Returns the environment of a program: what it inherits from this process, with CURL_HOME and `variables` added. */
+/** Returns the environment of a program: what it inherits from this process, without settings of a home folder, and `variables`. */
 export function createProgramEnvironment(variables: Variables = {}): NodeJS.ProcessEnv {
-  const isInherited = ([name]: [string, unknown]) =>
-    INHERITED.test(name) || !NOT_INHERITED.some((pattern) => pattern.test(name));
-  return { ...Object.fromEntries(Object.entries(process.env).filter(isInherited)), CURL_HOME, ...variables };
+  const inherited = Object.entries(process.env).filter(([name]) => INHERITED.some((pattern) => pattern.test(name)));
+  const others = (process.env['no_proxy'] ?? process.env['NO_PROXY'] ?? '').split(',').filter(Boolean);
+  const no_proxy = [...new Set(['127.0.0.1', 'localhost', ...others])].join(',');
+  return { ...Object.fromEntries(inherited), ...OWN, no_proxy, NO_PROXY: no_proxy, ...variables };
 }
 
 export interface ProgramOptions {

@@ -24,7 +24,7 @@ const KINDS = {
     toCells: ([id, { customer_data, market_id, invoice_id }]) => [
       id,
       customer_data.customer_name,
-      markets[market_id]?.name ?? market_id,
+      markets.get(market_id)?.name ?? market_id,
       invoice_id,
     ],
   },
@@ -47,7 +47,8 @@ const form = find('form');
 const { kind, team_id: team, status, from, to, show } = form.elements;
 const [previous, next] = document.querySelectorAll('section button');
 
-let markets = {};
+/** The markets by their ids. An object would also have what it inherits, such as `constructor`. */
+let markets = new Map();
 /** The records that the page shows. All come from one response. */
 let shown = { kind: KINDS.orders, records: [], start: 0 };
 /** Aborts the read that the page waits for. */
@@ -66,7 +67,7 @@ async function prepare() {
   setMessages({ status: 'Reading the teams …' });
   const { signal } = reading;
   const [teams, allMarkets] = await Promise.all([read('api/teams', { signal }), read('api/markets', { signal })]);
-  ({ markets } = allMarkets);
+  markets = new Map(Object.entries(allMarkets.markets));
   const options = Object.entries(teams.teams).map(([id, { name }]) => new Option(name ?? id, id));
   team.replaceChildren(...options.sort((a, b) => a.text.localeCompare(b.text)));
   show.disabled = false;

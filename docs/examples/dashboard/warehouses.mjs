@@ -7,10 +7,12 @@ const find = (selector) => document.querySelector(selector);
 
 /** @throws an error whose message is for the user */
 async function readWarehouses({ base, key }) {
-  const response = await fetch(`${base.value}/getWarehouses`, { headers: { 'x-api-key': key.value } }).catch(() => {
-    // The browser writes the reason to its console and does not tell it to the page.
+  const url = `${base.value.replace(/\/+$/, '')}/getWarehouses`;
+  const response = await fetch(url, { headers: { 'x-api-key': key.value } }).catch(() => {
+    // The browser does not tell the page the reason. A 429 of the platform has no CORS headers, so it also ends here.
     throw new Error(
-      'This page got no response. Check the base address. If the console of the browser names the CORS policy, ' +
+      'This page got no response. Check the base address. If the network tab of the browser shows status 429, the ' +
+        'service is busy: try again later. Otherwise, if the console names the CORS policy, ' +
         `ask support to allow the origin ${location.origin}`,
     );
   });

@@ -3,20 +3,14 @@ import { retry } from '../../src/lib/firestore/retry';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { settleLease } from '../../src/price-lists/key';
 import { canResumeAutomatically, describeSweepObstacle, getSweepDueAt } from '../../src/price-lists/schedule';
-import { sweep, type SweepResult } from '../../src/price-lists/sweep';
+import { sweep } from '../../src/price-lists/sweep';
 import { describeUnreadable } from '../errors';
-import { formatSweepResult } from '../format';
+import { formatSweepLine, type SweepLine } from '../format';
 import { toJsonLine, type CommandContext } from './context';
 
 export interface SweepCommandOptions {
   dryRun?: boolean;
   json?: true;
-}
-
-/** The result for one key. */
-export interface SweepLine extends Omit<SweepResult, 'result'> {
-  boq_list_id: string;
-  result: SweepResult['result'] | 'would_resume';
 }
 
 export async function sweepKeys({ dryRun, json }: SweepCommandOptions, context: CommandContext): Promise<number> {
@@ -27,7 +21,7 @@ export async function sweepKeys({ dryRun, json }: SweepCommandOptions, context: 
   const print = ({ time, result, reason }: Omit<SweepLine, 'boq_list_id'>, { boq_list_id }: KeyRecord) => {
     found += 1;
     const line: SweepLine = { time, boq_list_id, result, reason };
-    return terminal.write(json === true ? toJsonLine(line) : formatSweepResult(line), signal);
+    return terminal.write(json === true ? toJsonLine(line) : formatSweepLine(line), signal);
   };
   const onUnreadable = (path: string) => terminal.writeError(`${describeUnreadable(path)}\n`, signal);
   if (dryRun === true) {

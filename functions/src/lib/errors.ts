@@ -66,17 +66,17 @@ export class ValidationError extends ApiError {
   }
 }
 
-/** A limit of a request's body (as sent and as inflated), or of a part of the inflated body. */
-export interface PayloadLimit {
-  scope: 'body' | 'compressed' | 'outside_products' | 'product';
-  bytes: number;
-}
+/** What is too large: the body as sent or inflated, the number of its values, or the payload that would be stored. */
+type PayloadLimitScope = 'body' | 'values' | 'compressed';
 
 /** 413. Its headers name the limit, because the simple error shape has no field for it. */
 export class PayloadTooLargeError extends ApiError {
-  constructor({ scope, bytes }: PayloadLimit) {
-    const headers = { 'X-Payload-Limit-Bytes': String(bytes), 'X-Payload-Limit-Scope': scope };
-    super('payload_too_large', `more than ${bytes} bytes of ${scope}`, { headers });
+  /** @param limit bytes, or for `values` their number */
+  constructor(scope: PayloadLimitScope, limit: number) {
+    const bytes = scope === 'values' ? {} : { 'X-Payload-Limit-Bytes': String(limit) };
+    super('payload_too_large', `more than ${limit} (${scope})`, {
+      headers: { 'X-Payload-Limit-Scope': scope, ...bytes },
+    });
   }
 }
 

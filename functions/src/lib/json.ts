@@ -1,9 +1,7 @@
-import { randomBytes } from 'node:crypto';
-
 export interface ParsedJson {
   value: unknown;
   /** Returns the name that the text has for a member of `value`. */
-  getName(member: string): string;
+  getName: (member: string) => string;
 }
 
 const QUOTE = '"'.charCodeAt(0);
@@ -16,57 +14,55 @@ const SPACES = new Set(Array.from(' \t\n\r', (character) => character.charCodeAt
  * confuse such a name with one that it has parsed before (https://github.com/nodejs/node/issues/63785), so the
  * body of one client could change the meaning of another client's (docs/decisions/0003-body-after-key.md).
  *
- * @throws SyntaxError; its message has a position in the text only if the text has no escaped name
+ * @throws SyntaxError; its message has a position only if it is one in this text
  */
 export function parseJson(text: string): ParsedJson {
-  const names = new EscapedNames();
-  const rewritten = text.includes('\\') ? rewriteNames(text, names) : text;
+  if (!text.includes('\\')) return { value: JSON.parse(text) as unknown, getName: (member) => member };
+  const rewritten = rewriteNames(text);
   try {
-    return { value: JSON.parse(rewritten) as unknown, getName: (member) => names.getName(member) };
+    return { value: JSON.parse(rewritten) as unknown, getName: decodeName };
   } catch (error) {
-    throw rewritten === text ? error : new SyntaxError('a text with escaped names is not JSON', { cause: error });
+    throw rewritten === text ? error : new SyntaxError('a text with rewritten names is not JSON', { cause: error });
   }
 }
 
-/** The names of a text that need an escape, each replaced by a placeholder. */
-class EscapedNames {
-  /** No client can guess it, so no name of a text begins with it. */
-  readonly #prefix = randomBytes(6).toString('base64url');
-  readonly #indexes = new Map<string, number>();
-  readonly #names: string[] = [];
+/** Begins an encoded name, and each code unit in it that is encoded. */
+const MARK = '~';
 
-  getName(member: string): string {
-    if (!member.startsWith(this.#prefix)) return member;
-    return this.#names[Number(member.slice(this.#prefix.length))] ?? member;
-  }
+/** Returns a name that JSON writes without a backslash. No two names have the same code. */
+const encodeName = (name: string): string =>
+  name.startsWith(MARK) || JSON.stringify(name).includes('\\')
+    ? MARK +
+      name.replace(/[~"\\\0-\x1f\ud800-\udfff]/g, (unit) => MARK + unit.charCodeAt(0).toString(16).padStart(4, '0'))
+    : name;
 
-  /** Writes a name without a backslash: as it is, or as its placeholder. @throws SyntaxError */
-  rewrite(written: string): string {
-    const name = JSON.parse(written) as string;
-    const plain = JSON.stringify(name);
-    if (!plain.includes('\\')) return plain;
-    const index = this.#indexes.get(name) ?? this.#names.push(name) - 1;
-    this.#indexes.set(name, index);
-    return `"${this.#prefix}${index}"`;
-  }
-}
+const decodeName = (code: string): string =>
+  code.startsWith(MARK)
+    ? code.slice(1).replace(/~(.{4})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+    : code;
 
-/** @throws SyntaxError */
-function rewriteNames(text: string, names: EscapedNames): string {
-  const parts: string[] = [];
+/** Encodes the names that have a backslash or begin with {@link MARK}. @throws SyntaxError */
+function rewriteNames(text: string): string {
+  let rewritten = '';
+  let parts: string[] = [];
   let copied = 0;
-  let backslash = -1;
   for (let start = text.indexOf('"'); start !== -1;) {
     const end = findStringEnd(text, start);
-    if (backslash < start) backslash = text.indexOf('\\', start);
-    if (backslash === -1) break;
-    if (backslash < end && isName(text, end)) {
-      parts.push(text.slice(copied, start), names.rewrite(text.slice(start, end)));
-      copied = end;
+    if (isName(text, end)) {
+      const written = text.slice(start, end);
+      if (written.includes('\\') || written.startsWith(MARK, 1)) {
+        parts.push(text.slice(copied, start), `"${encodeName(JSON.parse(written) as string)}"`);
+        copied = end;
+      }
+    }
+    // Joined now and then, because a part takes more memory than its text.
+    if (parts.length > 10_000) {
+      rewritten += parts.join('');
+      parts = [];
     }
     start = text.indexOf('"', end);
   }
-  return parts.length === 0 ? text : parts.join('') + text.slice(copied);
+  return copied === 0 ? text : rewritten + parts.join('') + text.slice(copied);
 }
 
 /** Returns whether a colon follows the string that ends at an index. */

@@ -32,7 +32,6 @@ export interface Counters {
   firestoreCalls: number;
   /** Number of repeated tries. A try can have several calls. */
   retries: number;
-  records: number;
   phasesMs: Partial<Record<Phase, number>>;
 }
 
@@ -55,5 +54,5 @@ export const createWorkContext = (signal: AbortSignal, traceId: string | null = 
   newToken: randomUUID,
   sizes: WRITE_SIZES,
   traceId,
-  counters: { firestoreCalls: 0, retries: 0, records: 0, phasesMs: {} },
+  counters: { firestoreCalls: 0, retries: 0, phasesMs: {} },
 });

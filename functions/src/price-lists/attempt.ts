@@ -1,9 +1,9 @@
 import { getErrorMessage, StoppedError } from '../lib/errors';
 import { isTransient, retry } from '../lib/firestore/retry';
-import type { FailureCause, KeyRecord, Progress } from '../lib/schemas/key-record';
+import type { FailureCause, KeyRecord } from '../lib/schemas/key-record';
 import { LEASE_DURATION_MS, RENEWAL_INTERVAL_MS, type RetryRegime } from '../lib/time-limits';
 import { measurePhase } from '../lib/work-context';
-import { writeEntries, type Products } from './entries';
+import { writeEntries, type Products, type Progress } from './entries';
 import type { KeyOutcome } from './key';
 import { applyEvent, applyWithinReserve, type KeyStore } from './key-store';
 import { readStoredPayload } from './payload';
@@ -26,22 +26,19 @@ export class Attempt {
   readonly record: KeyRecord;
   #heldUntil: number;
   #renewal: Promise<void> | undefined;
-  #progress: Progress = { entries_written: 0, entries_total: 0 };
 
-  /** @param regime of its retries: `attempt` for a creation, because a client waits for it, otherwise `outage` */
+  /**
+   * @param regime of its retries: `attempt` for a creation, because a client waits for it, otherwise `outage`
+   * @param onProgress called as entries are written
+   */
   constructor(
     { record, heldUntil }: Extract<KeyOutcome, { kind: 'owned' }>,
     readonly key: KeyStore,
     private readonly regime: RetryRegime,
-    private readonly onProgress: (progress: Progress) => void = () => undefined,
+    readonly onProgress: (progress: Progress) => void = () => undefined,
   ) {
     this.record = record;
     this.#heldUntil = heldUntil;
-  }
-
-  setProgress(progress: Progress): void {
-    this.#progress = progress;
-    this.onProgress(progress);
   }
 
   /** Makes a call under the lease, and repeats it after a transient error or a conflict. @throws LeaseLostError, or as `retry` does */
@@ -67,7 +64,7 @@ export class Attempt {
   }
 
   async #renew(): Promise<void> {
-    const outcome = await applyEvent(this.key, { kind: 'renew', attempt: this.record, progress: this.#progress });
+    const outcome = await applyEvent(this.key, { kind: 'renew', attempt: this.record });
     if (outcome.kind !== 'owned') throw new LeaseLostError();
     this.#heldUntil = outcome.heldUntil;
   }

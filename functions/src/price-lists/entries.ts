@@ -4,6 +4,12 @@ import type { Attempt } from './attempt';
 
 export type Products = ReadonlyMap<string, ProductPrices>;
 
+/** How many entries of both lists an owner has written, and how many it writes in total. */
+export interface Progress {
+  entries_written: number;
+  entries_total: number;
+}
+
 /** Returns the price of a product in a list. */
 export const getPrice = {
   expected_forward_cost: ({ expected_forward_cost_price }) => expected_forward_cost_price,
@@ -36,13 +42,13 @@ export async function writeEntries(products: Products, attempt: Attempt): Promis
   const { lists } = attempt.record;
   if (lists === null) return;
   let failed = false;
-  const progress = { entries_written: 0, entries_total: LIST_KINDS.length * products.size };
+  const progress: Progress = { entries_written: 0, entries_total: LIST_KINDS.length * products.size };
   const writeList = async (kind: ListKind) => {
     for (const batch of toBatches(products, kind, context.sizes.batchEntries)) {
       if (failed) return;
       await attempt.call(() => writeEntryBatch(db, kind, lists, batch));
       progress.entries_written += batch.length;
-      attempt.setProgress({ ...progress });
+      attempt.onProgress({ ...progress });
     }
   };
   const writes = LIST_KINDS.map((kind) =>

@@ -1,4 +1,4 @@
-import type { Claim, FailureCause, KeyRecord, OperatorAction, Progress } from '../lib/schemas/key-record';
+import type { Claim, FailureCause, KeyRecord, OperatorAction } from '../lib/schemas/key-record';
 import { LEASE_DURATION_MS } from '../lib/time-limits';
 import type { ListDocuments } from '../lib/repositories/lists';
 import { toListDocuments, toSuccessResponse } from './documents';
@@ -29,8 +29,8 @@ import { canResumeAutomatically, getAttemptWaitMs, getReviewWaitMs } from './sch
 export type KeyEvent =
   /** A request takes an available key. */
   | { kind: 'claim'; claim: Claim }
-  /** The owner is still working and reports its progress. */
-  | { kind: 'renew'; attempt: Claim; progress: Progress }
+  /** The owner is still working. */
+  | { kind: 'renew'; attempt: Claim }
   /** All entries are written. */
   | { kind: 'complete'; attempt: Claim }
   /** The owner's attempt failed or was stopped. */
@@ -108,7 +108,7 @@ function getNextRecord(stored: KeyRecord | undefined, event: KeyEvent, now: numb
   const isOwned = stored.status === 'processing' && stored.owner === attempt.owner;
   switch (event.kind) {
     case 'renew':
-      return isOwned ? { ...stored, ...createLease(now), progress: event.progress } : undefined;
+      return isOwned ? { ...stored, ...createLease(now) } : undefined;
     case 'complete':
       return isOwned ? complete(stored, now) : undefined;
     case 'fail':
@@ -116,7 +116,8 @@ function getNextRecord(stored: KeyRecord | undefined, event: KeyEvent, now: numb
     case 'expire':
       return hasExpired(stored, now) ? expire(stored, now) : undefined;
     case 'resume':
-      return resume(stored, event, now);
+      // A repeated try of the resume that took the key. The next call renews the lease.
+      return isOwned ? undefined : resume(stored, event, now);
     case 'release':
       return release(stored, event.operator, now);
   }
@@ -139,7 +140,6 @@ function createClaim(claim: Claim, now: number): KeyRecord {
     status: 'processing',
     claimed_at: now,
     updated_at: now,
-    progress: null,
     response: null,
     failure: null,
     failure_cause: null,
@@ -177,7 +177,7 @@ function resume(
   const record = settleLease(stored, now);
   if (record.status !== 'requires_review') return undefined;
   if (operator === null && !canResumeAutomatically(record)) return undefined;
-  const taken = { ...record, ...createLease(now), owner: attempt.owner, progress: null, updated_at: now };
+  const taken = { ...record, ...createLease(now), owner: attempt.owner, updated_at: now };
   if (operator === null) return { ...taken, status: 'processing' };
   const actions = [...record.actions, toAction('resume', operator, now)];
   return { ...taken, status: 'processing', failed_tries: 0, actions };

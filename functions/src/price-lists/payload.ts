@@ -59,8 +59,7 @@ export function computeFingerprint(submission: PriceListSubmission): string {
 export async function compressToChunks(submission: PriceListSubmission, chunkBytes: number): Promise<Buffer[]> {
   const text = Readable.from(streamCanonicalJson(submission), { objectMode: false });
   const packed = Buffer.concat((await text.pipe(createGzip()).toArray()) as Buffer[]);
-  if (packed.length > MAX_STORED_BYTES)
-    throw new PayloadTooLargeError({ scope: 'compressed', bytes: MAX_STORED_BYTES });
+  if (packed.length > MAX_STORED_BYTES) throw new PayloadTooLargeError('compressed', MAX_STORED_BYTES);
   const count = Math.ceil(packed.length / chunkBytes);
   return Array.from({ length: count }, (_, i) => packed.subarray(i * chunkBytes, (i + 1) * chunkBytes));
 }

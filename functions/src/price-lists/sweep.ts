@@ -8,7 +8,7 @@ import { SWEEP_ASK_INTERVAL_MS, SWEEP_INTERVAL_MS } from '../lib/time-limits';
 import type { WorkContext } from '../lib/work-context';
 import { settleLease } from './key';
 import { applyEvent, type KeyStore } from './key-store';
-import { takeOver, toResolutionError } from './resume';
+import { takeOver } from './resume';
 import { canResumeAutomatically, describeSweepObstacle, getSweepDueAt } from './schedule';
 
 export interface SweepResult {
@@ -57,9 +57,10 @@ export async function sweep(
     const { path } = key.reference;
     triedAt.set(path, clock.elapsedMs());
     const work = sweepKey(key, { reference: key.reference, db, context }, reporter);
+    // Work that rejects stays, so that the next wait rejects with its error.
     running.set(
       path,
-      work.finally(() => running.delete(path)),
+      work.then(() => void running.delete(path)),
     );
   };
   try {
@@ -119,7 +120,7 @@ async function resumeKey(
   if (outcome.kind === 'completed' && outcome.isOwn) {
     const { updated_at: time } = outcome.record;
     await reporter.onResult({ time, result: 'resumed', reason: null }, outcome.record);
-  } else if (outcome.kind !== 'failed') await defer(toResolutionError(outcome).message);
+  } else if (outcome.kind !== 'failed') await defer(`another process has changed the key: ${outcome.kind}`);
   else if (outcome.retryAfterMs === null) await reportToOperator(key, reporter);
   else await defer(cause === undefined ? outcome.reason : getErrorMessage(cause));
 }

@@ -1,4 +1,4 @@
-import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import type { AddPriceListsBody } from '../support/price-lists';
 import { usePriceListService } from '../support/price-list-service';
 import { parseLines, runCommand } from './command';
@@ -41,7 +41,7 @@ test('the audit prints each violation with a command that shows more, and exits 
     boq_list_id: 'boq 7',
     path,
     message: `${path} ${message}`,
-    command: "npx --no price-lists show --id-type boq_list_id 'boq 7'",
+    command: `npx --no price-lists show --id-type hash ${keyDocumentId('boq 7')}`,
   });
   const command = `npx --no price-lists show --id-type hash ${unreadable}`;
   expect(lines).toContainEqual(expect.objectContaining({ ...violation, rule: 'key_readable', command }));
@@ -53,4 +53,16 @@ test('the audit prints each violation with a command that shows more, and exits 
   expect(text.out).toMatch(
     /All entries were compared with the payload\. \d+ document reads\. 2 violations\.\nFor information: /,
   );
+});
+
+test('the audit says how many attempts it could not compare with their payload', async () => {
+  const { document_id } = await submit('expired');
+  await submit('other');
+  const request = service.db.doc(`price_list_requests/${document_id}`);
+  await request.update({ payload_expires_at: 1 });
+  await request.collection('price_list_payload').doc('0000').delete();
+  expect(await audit('--full')).toMatchObject({ code: 0, lines: [{ violations: 0, not_compared: 1 }] });
+  const said = 'The entries of 1 attempt were only counted, because the payload cannot be read.';
+  expect((await runCommand('audit', '--full')).out).toContain(`Entries were compared with the payload. ${said} `);
+  expect((await runCommand('audit', '--sample', '0')).out).toContain('All entries were counted. ');
 });

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runProgramSync } from '../../../test/support/programs';
-import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { TEST_BATCH } from '../resilience/calls';
 import { TEST_PROJECT } from '../support/firestore';
@@ -104,20 +104,27 @@ test('until the lease of an attempt expires, list does not show its key, and res
   await expectReady();
 });
 
-test('release leaves the lists failed, another payload claims the key, and the history keeps the first attempt', async () => {
+test('release leaves the lists failed, another payload claims the key, and show finds the first attempt by its ids', async () => {
   await failAfter(1);
   expect(await run('release', KEY, '--yes')).toMatchObject({ code: 2, err: containing('--reason') });
   expect((await run('release', KEY, '--reason', 'x')).err).toContain(
     '. Its lists stay failed. The next request for it starts a new attempt',
   );
   expect((await run('release', KEY, '--reason', 'wrong prices', '--by', 'ada', '--yes')).code).toBe(0);
+  const { document_id, lists } = (await readRecord()) as Partial<KeyRecord>;
   const other = createPriceListBody(2, { boq_list_id: KEY, name: 'corrected' });
   expect((await submit(other)).status).toBe(200);
-  expect(await readRecord()).toMatchObject({
-    status: 'completed',
-    history: [{ products_count: PRODUCTS }],
-    actions: [{ action: 'release', by: 'ada', reason: 'wrong prices' }],
-  });
+  expect(await readRecord()).toMatchObject({ status: 'completed', actions: [] });
+  for (const id of [document_id, lists?.price_list_id]) {
+    const shown = JSON.parse((await run('show', String(id), '--json')).out) as object;
+    expect(shown).toMatchObject({
+      status: 'completed',
+      earlier: [{ document_id, released: { actions: [{ action: 'release', by: 'ada', reason: 'wrong prices' }] } }],
+    });
+  }
+  expect((await run('show', String(document_id))).out).toMatch(
+    /^ +earlier +document .*"by":"ada","reason":"wrong prices"/m,
+  );
   const statuses = (await service.db.collection('price_lists').get()).docs.map((list) => String(list.get('status')));
   expect(statuses.sort()).toEqual(['failed', 'ready']);
   expect(await run('resume', KEY, '--yes')).toMatchObject({ code: 0 });
@@ -127,8 +134,11 @@ test('an attempt without its whole payload can only be released', async () => {
   await failAfter(1);
   const [request] = (await service.db.collection('price_list_requests').get()).docs;
   await request?.ref.collection('price_list_payload').doc('0000').delete();
-  const { code, err } = await run('resume', KEY, '--yes');
-  expect([code, err]).toEqual([1, containing('0 chunks are stored instead of 1. Release the key.')]);
+  const { code, err } = await run('resume', KEY);
+  expect([code, err]).toEqual([
+    1,
+    containing('The stored payload cannot be used: chunks of it are missing. Release the key.'),
+  ]);
   expect((await run('show', KEY)).out).toContain('can only be released');
   expect((await run('release', KEY, '--reason', 'damaged', '--yes')).code).toBe(0);
   expect((await submit()).status).toBe(200);
@@ -163,7 +173,7 @@ test('resume and release of a released key, or of one with ready lists, say so a
   });
   const nothing = '\nThe key is completed, so there is nothing to release.\n';
   expect(await run('release', KEY, '--reason', 'x')).toMatchObject({ code: 1, err: containing(nothing) });
-  await getKey(KEY).update({ status: 'released' });
+  await getKey(KEY).update({ status: 'released', response: null });
   expect(await run('resume', KEY)).toMatchObject({ code: 1, err: containing(': The key was released. ') });
   const before = ' was already released. The client can send the request again.\n';
   expect(await run('release', KEY, '--reason', 'x')).toMatchObject({ code: 0, out: containing(before) });
@@ -171,7 +181,7 @@ test('resume and release of a released key, or of one with ready lists, say so a
 
 test('resume and release say that a key has no lists if no market matched', async () => {
   await submit(createPriceListBody(1, { boq_list_id: KEY, market_id: 'none' }));
-  await getKey(KEY).update({ status: 'requires_review', response: null });
+  await getKey(KEY).update({ status: 'requires_review', response: null, failure: 'x', failure_cause: 'error' });
   for (const args of [
     ['resume', KEY],
     ['release', KEY, '--reason', 'x'],
@@ -190,8 +200,8 @@ test('a request id of two keys is rejected, with the arguments that name each', 
   const { code, out, err } = await run('release', '--yes', '--reason', 'x', 'shared');
   expect([code, out]).toEqual([1, '']);
   expect(err).toContain('The id "shared" matches 2 keys. Run the command again with one of these:\n');
-  expect(err).toContain('\n  --id-type boq_list_id one  # by request_id\n');
-  expect(err).toContain("\n  --id-type boq_list_id 'the other'  # by request_id\n");
+  expect(err).toContain(`\n  --id-type hash ${keyDocumentId('one')}  # "one", by request_id\n`);
+  expect(err).toContain(`\n  --id-type hash ${keyDocumentId('the other')}  # "the other", by request_id\n`);
 });
 
 test('if a request id matches more keys than the command shows, the error says so', async () => {
@@ -233,8 +243,8 @@ describe('an id that another client has chosen as its own boq_list_id', () => {
 
       const refused = await run('resume', id, '--yes');
       expect([refused.code, refused.out]).toEqual([1, '']);
-      expect(refused.err).toContain(`\n  --id-type boq_list_id ${id}  # by boq_list_id\n`);
-      expect(refused.err).toContain(`\n  --id-type boq_list_id 'BOQ "7"'  # by ${idType}\n`);
+      expect(refused.err).toContain(`\n  --id-type hash ${keyDocumentId(id)}  # "${id}", by boq_list_id\n`);
+      expect(refused.err).toContain(`\n  --id-type hash ${keyDocumentId(KEY)}  # "BOQ \\"7\\"", by ${idType}\n`);
       const resumed = await run('resume', id, '--id-type', idType, '--yes');
       expect(resumed).toMatchObject({ code: 0, out: containing('"BOQ \\"7\\"": resumed. ') });
       const shown = await run('show', id, '--id-type', 'boq_list_id', '--json');
@@ -273,7 +283,7 @@ test('show --payload writes only to a new file', async () => {
 test('the printed command repeats --project', async () => {
   await failAfter(1);
   const { out } = await run('list', '--project', TEST_PROJECT);
-  expect(out).toContain(`show --project ${TEST_PROJECT} --id-type boq_list_id 'BOQ "7"'`);
+  expect(out).toContain(`show --project ${TEST_PROJECT} --id-type hash ${keyDocumentId(KEY)}\n`);
 });
 
 test.each(['-id', "it's $HOME", 'x'.repeat(9_000), '\u202e\n'])(
@@ -300,7 +310,7 @@ test('list counts keys for an operator and keys for the sweep separately, and it
   await failAttempt('left');
   const { out } = await run('list');
   expect(out).toMatch(/^1 key needs an operator, 1 key waits for the sweep, oldest first\.\n/);
-  expect(out).toMatch(/Next: npx --no price-lists show --id-type boq_list_id left\n$/);
+  expect(out.endsWith(`Next: npx --no price-lists show --id-type hash ${keyDocumentId('left')}\n`)).toBe(true);
 });
 
 test('show prints an earlier failure of a completed key as history, and no next command', async () => {
@@ -330,7 +340,7 @@ test('list names records that do not parse', async () => {
   await writeRecords(service.db, 'price_list_idempotency', { damaged });
   const { code, out, err } = await run('list');
   expect([code, out]).toEqual([0, containing('1 key needs an operator')]);
-  expect(err).toContain('price_list_idempotency/damaged cannot be read and is left out.');
+  expect(err).toContain('price_list_idempotency/damaged cannot be read, so it is left out.');
 });
 
 test('show prints a list document to which no key refers, and calls it a fault', async () => {
@@ -376,14 +386,77 @@ test('show does not suggest a release for a settled key whose payload has expire
   expect(err).not.toContain('elease');
 });
 
-test('a key record with ids that no document can have stops neither list nor show', async () => {
+test('show prints a key record that cannot be read, by its hash too, and no other command changes it', async () => {
   await failAfter(1);
   await failAttempt('other');
   const { lists } = (await readRecord()) as Partial<KeyRecord>;
-  await getKey(KEY).update({ lists: { ...lists, price_list_id: 'a/b' }, document_id: 'a/b' });
-  const listed = await run('list');
-  expect(listed).toMatchObject({ code: 0, out: containing('"other"') });
-  expect(await run('show', KEY)).toMatchObject({ code: 0, out: containing('no list document') });
+  await getKey(KEY).update({ lists: { ...lists, price_list_id: '__x__' } });
+  const stored = await readRecord();
+  const warning = containing(`${getKey(KEY).path} cannot be read, so it is left out. Redeploy the version`);
+  expect(await run('list')).toMatchObject({ code: 0, out: containing('"other"'), err: warning });
+  for (const args of [[KEY], ['--id-type', 'hash', keyDocumentId(KEY)]]) {
+    const { code, out, err } = await run('show', ...args);
+    expect([code, JSON.parse(out), err]).toEqual([0, { path: getKey(KEY).path, fields: stored }, warning]);
+  }
+  for (const args of [['resume'], ['release', '--reason', 'x'], ['show', '--payload', '-']])
+    expect(await run(...args, '--yes', KEY).catch(String)).toMatchObject({ code: args[0] === 'show' ? 2 : 1 });
+  expect(await readRecord()).toEqual(stored);
+});
+
+describe('list, show and report name the same next step', () => {
+  const failed = { status: 'requires_review', response: null, failure: 'x' };
+  const running = { status: 'processing', response: null };
+
+  test.each<[state: string, update: Record<string, unknown>, next: string | null, text: string | undefined]>([
+    ['in progress', { ...running, lease_expires_at: Date.now() + 60_000 }, 'wait', 'wait until the attempt ends'],
+    ['in progress under a lease that has expired', { ...running, lease_expires_at: 1 }, 'sweep', 'wait for the sweep'],
+    [
+      'that crashed too often',
+      { ...running, lease_expires_at: 1, failed_tries: 3 },
+      'resume',
+      'npx price-lists resume',
+    ],
+    ['that failed for a transient cause', { ...failed, failure_cause: 'timeout' }, 'sweep', 'wait for the sweep'],
+    ['that failed for another cause', { ...failed, failure_cause: 'error' }, 'resume', 'npx price-lists resume'],
+    [
+      'that failed too often',
+      { ...failed, failure_cause: 'timeout', failed_tries: 4 },
+      'resume',
+      'npx price-lists resume',
+    ],
+    ['that is completed', { failure: null }, null, undefined],
+    ['that is completed without lists', { lists: null }, 'release', "npx price-lists release --reason '…'"],
+    ['that is released', { status: 'released', response: null }, 'send', 'the client can send the request again'],
+  ])('of a key %s', async (_, update, next, text) => {
+    await submit();
+    await getKey(KEY).update(update);
+    const { status } = (await readRecord()) as Partial<KeyRecord>;
+    const listed = await run('list', '--json', '--status', String(status));
+    const shown = await run('show', KEY, '--json');
+    const reported = await run('report', '--json');
+    expect([JSON.parse(listed.out), JSON.parse(shown.out), parseLines(reported.out)]).toMatchObject([
+      [{ next }],
+      { next },
+      [{ next }],
+    ]);
+    const id = next === 'resume' || next === 'release' ? ` --id-type hash ${keyDocumentId(KEY)}` : '';
+    const end = (await run('show', KEY)).out.split('\nNext: ')[1];
+    expect(end).toBe(text && `${text}${id}\n`);
+  });
+
+  test('of a key that cannot be read: none, and report says that it cannot be read', async () => {
+    await submit();
+    await getKey(KEY).update({ owner: 1 });
+    expect(parseLines((await run('report', '--json')).out)).toMatchObject([{ status: 'unreadable', next: null }]);
+  });
+});
+
+test('an action is stored under the name of the person, whatever it is', async () => {
+  for (const by of ['sweep', 'null', 'ada']) {
+    await failAttempt(by);
+    await run('resume', by, '--yes', '--by', by);
+    expect((await getKey(by).get()).get('actions')).toMatchObject([{ action: 'resume', by, reason: null }]);
+  }
 });
 
 test('control characters in stored text never reach the terminal', async () => {

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { formatCsv } from '../../cli/csv';
 import type { AddPriceListsBody } from '../support/price-lists';
 import { usePriceListService } from '../support/price-list-service';
+import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
 import { parseLines, runCommand as run, runCommandAtTerminal } from './command';
 
@@ -25,7 +26,7 @@ test('report has one row for each request, newest first, also for a released att
   await run('release', 'failed', '--reason', 'x', '--yes');
   await submit('failed', { name: 'again' });
   const { code, out, err } = await run('report', '--json');
-  expect([code, err]).toEqual([0, expect.stringContaining('4 requests shown, 4 read. 8 document reads.\n')]);
+  expect([code, err]).toEqual([0, expect.stringContaining('4 requests shown, 4 read. 7 document reads.\n')]);
   expect(parseLines(out)).toMatchObject([
     { boq_list_id: 'failed', name: 'again', status: 'completed' },
     { boq_list_id: 'failed', status: 'released', failure_cause: null },
@@ -44,14 +45,36 @@ test('report has one row for each request, newest first, also for a released att
   ]);
 });
 
-test('report knows that an attempt was released, although its key was claimed again after the time range', async () => {
+test('report knows the currency of an attempt that was released, although its key was claimed again', async () => {
   await failAttempt('a');
   await run('release', 'a', '--reason', 'x', '--yes');
   await submit('a', { name: 'again' });
-  await getKey('a').update({ claimed_at: 4_000_000_000_000 });
-  expect(parseLines((await run('report', '--json', '--to', '2096-01-01')).out)).toContainEqual(
-    expect.objectContaining({ name: 'June', status: 'released', currency_stored: 'EGP' }),
+  expect(parseLines((await run('report', '--json')).out)).toContainEqual(
+    expect.objectContaining({ name: 'June', status: 'released', currency_stored: 'EGP', next: null }),
   );
+});
+
+test('report begins with the first millisecond of --from, and ends before the first of --to', async () => {
+  const { document_id } = await submit('a');
+  const request = service.db.doc(`price_list_requests/${document_id}`);
+  const select = (from: string, to: string) => getKeys('--from', from, '--to', to);
+  await request.update({ created_at: Date.UTC(2026, 5, 2) });
+  expect(await select('2026-06-02', '2026-06-03')).toEqual(['a']);
+  expect(await select('2026-06-01', '2026-06-02')).toEqual([]);
+  await request.update({ created_at: Date.UTC(2026, 5, 2) - 1 });
+  expect(await select('2026-06-02', '2026-06-03')).toEqual([]);
+  expect(await select('2026-06-01', '2026-06-02')).toEqual(['a']);
+});
+
+test('report reads more requests than one call returns, and each key of a page once', async () => {
+  const { document_id } = await submit('a');
+  const request = (await service.db.doc(`price_list_requests/${document_id}`).get()).data();
+  const copies = Array.from({ length: 200 }, (_, i) => [`copy ${i}`, { ...request, released: {} }] as const);
+  await writeRecords(service.db, 'price_list_requests', Object.fromEntries(copies));
+  const { out, err } = await run('report', '--json');
+  const statuses = parseLines(out).map((row) => (row as { status: string }).status);
+  expect([statuses.length, new Set(statuses)]).toEqual([201, new Set(['released', 'completed'])]);
+  expect(err).toContain('201 requests shown, 201 read. 204 document reads.\n');
 });
 
 test('report selects by market, sender, status and time', async () => {
@@ -77,10 +100,10 @@ test('report includes the first moment of --from and excludes that of --to', asy
 test.each([
   [['--market', 'other'], '0 requests shown, 1 read. 2 document reads. No accepted request matches the options.'],
   [['--sender', 'nobody'], '0 requests shown, 1 read. 2 document reads. No accepted request matches the options.'],
-  [['--to', '2026-01-01'], '0 requests shown, 0 read. 0 document reads. No accepted request matches the options.'],
+  [['--to', '2026-01-01'], '0 requests shown, 0 read. 1 document read. No accepted request matches the options.'],
   [
     ['--from', '2026-01-02', '--to', '2026-01-02'],
-    '0 requests shown, 0 read. 0 document reads. No day is selected, because --to, the first day that is left out, is not later than --from.',
+    '0 requests shown, 0 read. 1 document read. No day is selected, because --to, the first day that is left out, is not later than --from.',
   ],
 ])('report %j says in its last line that nothing matches', async (options, line) => {
   await submit('a');
@@ -176,8 +199,7 @@ test('show --prices of a key without lists says so', async () => {
 describe('keys that failed for two causes', () => {
   beforeEach(async () => {
     await failAttempt('key 0', { failure_cause: 'error' });
-    for (const key of ['key 1', 'key 2'])
-      await failAttempt(key, { failure_cause: 'unavailable', automatic_resumes: 3 });
+    for (const key of ['key 1', 'key 2']) await failAttempt(key, { failure_cause: 'unavailable', failed_tries: 4 });
   });
 
   test('list begins with the causes, shows the oldest, and says how to see more', async () => {
@@ -225,12 +247,12 @@ test('list finds completed keys without lists or with another currency, show say
   expect((await run('list', '--other-currency')).out).toMatch(/^1 key, oldest first\.\n/);
   expect((await run('show', 'no market')).out).toContain('no lists, because no market matched');
   expect((await run('show', 'dollars')).out).toMatch(
-    /^ +currency +The request named another currency .*, not converted\.$/m,
+    /^ +currency +The request named a different currency\. .*, not converted\.$/m,
   );
   expect((await run('show', 'usable')).out).not.toMatch(/^ +currency /m);
   const { code, out } = await run('audit');
   expect([code, out]).toEqual([
     0,
-    expect.stringContaining("1 completed key without lists, 1 with another currency than the market's."),
+    expect.stringContaining("1 completed key without lists, 1 whose request named a currency other than the market's."),
   ]);
 });

@@ -1,10 +1,13 @@
-import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { PassThrough, Writable } from 'node:stream';
+import { runPriceLists } from '../../cli/main';
+import { keyDocumentId } from '../../src/lib/schemas/key-record';
+import { readAllRecords } from '../support/price-lists';
 import { CRASHED, usePriceListService } from '../support/price-list-service';
 import { parseLines, runCommand } from './command';
 
 /** The sweep as a command. functions/test/modules/price-lists/sweep.test.ts tests what it decides about a key. */
 
-const { getKey, failAttempt, expectReplayed } = usePriceListService();
+const { service, getKey, failAttempt, expectReplayed } = usePriceListService();
 
 interface SweepLine {
   time: number;
@@ -24,17 +27,18 @@ async function sweep(...args: string[]) {
 
 test('the sweep prints the result for each key, and with --dry-run only what it would do', async () => {
   await failAttempt('crashed', CRASHED);
-  await failAttempt('exhausted', { ...CRASHED, automatic_resumes: 3 });
-  const left = ['left', expect.stringContaining('resumed 3 times without an operator')];
+  await failAttempt('exhausted', { ...CRASHED, failed_tries: 3 });
+  const left = ['left', 'it failed 4 times without an operator'];
+  const stored = await readAllRecords(service.db);
   expect(await sweep('--dry-run')).toEqual({
     crashed: ['would_resume', 'lease expired before the attempt completed'],
     exhausted: left,
   });
-  expect((await getKey('crashed').get()).get('status')).toBe('processing');
+  expect(await readAllRecords(service.db)).toEqual(stored);
   const { code, out } = await runCommand('sweep');
   expect(code).toBe(0);
   expect(out).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC  "crashed" resumed$/m);
-  expect(out).toMatch(/  "exhausted" left: it was resumed 3 times without an operator/);
+  expect(out).toMatch(/  "exhausted" left: it failed 4 times without an operator/);
   await expectReplayed('crashed');
 });
 
@@ -42,9 +46,22 @@ test('the sweep names a key record that it cannot read, and resumes the others',
   await failAttempt('newer', CRASHED);
   await getKey('newer').update({ schema_version: 2 });
   await failAttempt('first', CRASHED);
-  const warning = `price_list_idempotency/${keyDocumentId('newer')} cannot be read and is left out. `;
+  const warning = `price_list_idempotency/${keyDocumentId('newer')} cannot be read, so it is left out. `;
   expect(await runCommand('sweep')).toMatchObject({ code: 0, err: expect.stringContaining(warning) as string });
   await expectReplayed('first');
+});
+
+test.each([
+  ['stdout', { failed_tries: 4 }],
+  ['stderr', { owner: 1 }],
+])('the sweep leaves a key due if it cannot write the line about it to %s', async (broken, update) => {
+  await failAttempt('a', { failure_cause: 'unavailable' });
+  await getKey('a').update(update);
+  const { sweep_due_at: before } = (await getKey('a').get()).data() ?? {};
+  const full = new Writable({ write: (_, __, end) => end(new Error('no space')) }).on('error', () => undefined);
+  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough(), [broken]: full };
+  expect(await runPriceLists(['sweep'], streams, () => new AbortController().signal)).toBe(1);
+  expect([before, (await getKey('a').get()).get('sweep_due_at')]).toEqual([expect.any(Number), before]);
 });
 
 test('the sweep says so if no attempt is due', async () => {

@@ -3,7 +3,6 @@ import { addPriceLists } from '../../src/add-price-lists';
 import type { Requests } from '../../../packages/firestore-local/src';
 import { checkInvariants } from '../resilience/invariants';
 import { billCreation, countDocuments, REPLAY } from '../support/billed-documents';
-import { TEST_FIRESTORE } from '../support/firestore';
 import { countRecords, readAllRecords, type AddPriceListsBody } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
@@ -28,7 +27,7 @@ async function created(json: unknown): Promise<AddPriceListsBody> {
   return response.json as AddPriceListsBody;
 }
 
-/** Returns a body with random ids of 1,400 bytes, which compress only to 1,050. A claim has no room for 9,500 of them. */
+/** Returns a body with random ids of 1,400 bytes, which compress only to 1,050. */
 function createLargePriceListBody(count: number): PriceListBody {
   const ids = Array.from({ length: count }, () => randomBytes(1_050).toString('base64url'));
   const prices = { price_list_price: 1, expected_forward_cost_price: 0.5 };
@@ -96,7 +95,7 @@ describe('a new request', () => {
 
   test('has no commit of more than 500 writes', async () => {
     const calls = service.recordCalls();
-    await created(createPriceListBody(501));
+    await created(createPriceListBody(1_000));
     const commits = calls
       .filter(({ rpc }) => rpc === 'Commit')
       .map(({ request }) => (request as Requests['Commit']).writes.length);
@@ -116,17 +115,14 @@ describe('a new request', () => {
     },
   );
 
-  // Google's emulator takes messages of at most 4 MiB.
-  (TEST_FIRESTORE ? test.skip : test)('whose payload is larger than one commit is stored completely', async () => {
-    const body = createLargePriceListBody(9_500);
-    const calls = service.recordCalls();
-    await created(body);
-    const commits = calls.filter(({ rpc }) => rpc === 'Commit').length;
-    const { 'price_list_requests/price_list_payload': chunks = 0 } = await countRecords(service.db);
-    // The claim holds nine chunks of 1 MB, close to Firestore's limit of 10 MiB. The last commit is the completion.
-    expect(chunks).toBeGreaterThan(9);
-    expect(commits).toBe(1 + (chunks - 9) + 1);
-    await checkInvariants(service.db, [parseSubmission(body)]);
+  test('whose payload compresses to more than 9 MiB gets 413, and stores nothing', async () => {
+    const response = await submit(createLargePriceListBody(9_100));
+    expect([response.status, response.json]).toEqual([413, { error: 'Payload too large' }]);
+    expect(response.headers).toMatchObject({
+      'x-payload-limit-bytes': '9437184',
+      'x-payload-limit-scope': 'compressed',
+    });
+    expect(await countRecords(service.db)).toEqual({});
   });
 });
 
@@ -193,15 +189,22 @@ describe('a repeated request', () => {
   });
 });
 
-test('a key record of a newer version gives 500, is logged, and stays unchanged', async () => {
+test('a key record of a newer version gets the 409 of a review, and stays unchanged', async () => {
   await created(createPriceListBody(1));
   const [key] = (await service.db.collection('price_list_idempotency').get()).docs;
   await key?.ref.update({ schema_version: 2, shape: 'unknown' });
   const before = (await key?.ref.get())?.data();
   service.log.length = 0;
-  const { status, text } = await submit(createPriceListBody(1));
-  expect([status, text]).toEqual([500, '{"error":"Internal error"}']);
-  const reason = 'the record of the key cannot be read as schema version 1, because of: schema_version';
-  expect(service.log).toMatchObject([{ severity: 'ERROR', reason }]);
+  const { status, json, headers } = await submit(createPriceListBody(1));
+  expect([status, json]).toEqual([409, { error: 'Request is already being processed or requires review' }]);
+  expect(headers['retry-after']).toBeUndefined();
+  expect(service.log).toMatchObject([{ severity: 'NOTICE', status: 409, needs_operator: true }]);
   expect((await key?.ref.get())?.data()).toEqual(before);
+});
+
+test('another payload under the same boq_list_id gets 409 without Retry-After', async () => {
+  await created(createPriceListBody(1));
+  const { status, json, headers } = await submit(createPriceListBody(2));
+  expect([status, json]).toEqual([409, { error: 'Idempotency key already used with a different payload' }]);
+  expect(headers['retry-after']).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 import type { CloudEvent, CloudFunction } from 'firebase-functions/v2';
 import functionsTest from 'firebase-functions-test';
 import { StoppedError } from '../../src/lib/errors';
-import { shutdown } from '../../src/lib/http/shutdown';
+import { shutdown } from '../../src/lib/instance/shutdown';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { TEST_PROJECT } from '../support/firestore';
 import { isEntries } from '../support/commits';
@@ -26,7 +26,7 @@ test('a sweep resumes every attempt that is due, logs each with its request reco
   await deliver();
   expect(getEvents()).toEqual([...keys.map(() => ['INFO', 'price_list_resumed']), ['INFO', 'sweep_ended']]);
   for (const line of service.log.slice(0, -1)) expect(line['since_claim_ms']).toBeGreaterThan(0);
-  expect(service.log[0]).toMatchObject({ market_found: true, currency_differs: expect.any(Boolean) as boolean });
+  expect(service.log[0]).toMatchObject({ market_found: true, currency_differs: true, outcome: 'other_currency' });
   expect(service.log.at(-1)).toMatchObject({ resumed: 6, deferred: 0, left: 0, interrupted: false });
   const records = await Promise.all(keys.map(async (key) => (await getKey(key).get()).get('document_id') as string));
   expect(
@@ -54,11 +54,13 @@ test('the log line of a resume has the trace of the request that began the attem
   expect(service.log[0]).toMatchObject({ event: 'price_list_resumed', trace_id });
 });
 
-test('a sweep that the instance stops undoes its resume, which does not count as a try', async () => {
-  await failAttempt('a', CRASHED);
+test('a sweep that the instance stops fails its resume, which does not count as a try', async () => {
+  await failAttempt('a', { ...CRASHED, failed_tries: 0 });
   const stop = new AbortController();
   jest.replaceProperty(shutdown, 'abortWrites', stop);
-  const held = service.firestore.faults.inject({ rpc: 'Commit', match: isEntries, action: { kind: 'hang' } });
+  const { promise, resolve: letGo } = Promise.withResolvers<undefined>();
+  const action = { kind: 'call', run: () => promise } as const;
+  const held = service.firestore.faults.inject({ rpc: 'Commit', match: isEntries, action });
   const swept = deliver() as Promise<unknown>;
   await held.fired;
   stop.abort(new StoppedError('the instance is stopping'));
@@ -66,11 +68,37 @@ test('a sweep that the instance stops undoes its resume, which does not count as
   expect(service.log.at(-1)).toMatchObject({ event: 'sweep_ended', deferred: 1, interrupted: true });
   expect((await getKey('a').get()).data()).toMatchObject({
     status: 'requires_review',
-    failure_cause: 'lease_expired',
-    automatic_resumes: 0,
+    failure_cause: 'stopped',
+    // The lease that ended before the resume.
+    failed_tries: 1,
     actions: [],
   });
+  letGo(undefined);
   jest.restoreAllMocks();
+});
+
+test('a sweep that begins nothing because the instance stops says that it was interrupted', async () => {
+  await failAttempt('a', CRASHED);
+  const stop = new AbortController();
+  stop.abort();
+  jest.replaceProperty(shutdown, 'refuseWrites', stop);
+  await deliver();
+  expect(service.log).toMatchObject([{ event: 'sweep_ended', resumed: 0, deferred: 0, interrupted: true }]);
+  jest.restoreAllMocks();
+});
+
+test('a sweep runs four resumes at a time, and logs how many keys require review at its end', async () => {
+  for (const key of ['a', 'b', 'c', 'd', 'e']) await failAttempt(key, CRASHED);
+  await failAttempt('f');
+  let most = 0;
+  const run = async () => {
+    const { docs } = await service.db.collection('price_list_idempotency').where('failed_tries', '==', 2).get();
+    most = Math.max(most, docs.filter((key) => key.get('status') === 'processing').length);
+  };
+  service.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: 1_000, action: { kind: 'call', run } });
+  await deliver();
+  expect(most).toBe(4);
+  expect(service.log.at(-1)).toMatchObject({ event: 'sweep_ended', resumed: 5, left: 1, requires_review: 1 });
 });
 
 test('a sweep does nothing while writes are paused, and logs that', async () => {

@@ -1,41 +1,110 @@
+import type { CloudEvent, CloudFunction } from 'firebase-functions/v2';
+import functionsTest from 'firebase-functions-test';
 import { addPriceLists } from '../../src/add-price-lists';
 import { getTeams } from '../../src/get-teams';
-import { getTimeLimitMs } from '../../src/lib/time-limits';
+import * as payloadLimits from '../../src/lib/payload-limits';
+import { listOptions, rangeOptions, sweepOptions, writeOptions } from '../../src/lib/runtime-options';
+import * as limits from '../../src/lib/time-limits';
+import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { isEntries } from '../support/commits';
-import { writeMarket } from '../support/price-lists';
+import { TEST_PROJECT } from '../support/firestore';
+import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
+import { CRASHED } from '../support/price-list-service';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
 /** A function stops itself before the platform would end it. */
 
 const service = useTestService({ getTeams, addPriceLists });
-beforeEach(() => service.reset());
+const { cleanup, wrap } = functionsTest({ projectId: TEST_PROJECT });
+beforeEach(async () => {
+  service.reset();
+  await writeMarket(service.db);
+});
 afterEach(() => jest.restoreAllMocks());
+afterAll(() => cleanup());
 
-/** Shortens the timeout of a function, so that it works for at most a second. */
-function replaceTimeout({ operation: { runtimeOptions } }: typeof getTeams, writes: boolean): void {
-  const { timeoutSeconds } = runtimeOptions;
-  const reservedSeconds = timeoutSeconds - getTimeLimitMs(runtimeOptions, writes) / 1_000;
-  jest.replaceProperty(runtimeOptions, 'timeoutSeconds', reservedSeconds + 1);
+const readKey = async () => {
+  const [key] = (await service.db.collection('price_list_idempotency').get()).docs;
+  if (key === undefined) throw new Error('there is no key');
+  return key;
+};
+
+let endTest = (): unknown => undefined;
+afterEach(() => endTest());
+
+/** Holds the commits of entries until the test ends. */
+function holdEntries(): void {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  endTest = () => resolve(undefined);
+  const action = { kind: 'call', run: () => promise } as const;
+  service.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action });
+}
+
+/**
+ * Runs a function whose timeout leaves it one second, besides the time that it has to reserve. A function
+ * that reserves less time works for a minute longer, and one without a limit for longer still.
+ */
+async function runForASecond<T>(options: { timeoutSeconds: number }, reservedSeconds: number, run: () => Promise<T>) {
+  jest.replaceProperty(options, 'timeoutSeconds', reservedSeconds + 1);
+  const startedAt = performance.now();
+  const result = await run();
+  expect(performance.now() - startedAt).toBeLessThan(40_000);
+  return result;
 }
 
 test('a read that hangs gets a 500', async () => {
-  replaceTimeout(getTeams, false);
   service.firestore.faults.inject({ rpc: 'RunQuery', times: Infinity, action: { kind: 'hang' } });
-  expect(await service.call('getTeams')).toMatchObject({ status: 500, json: { error: 'Internal error' } });
+  const response = await runForASecond(getTeams.operation.runtimeOptions, 5, () => service.call('getTeams'));
+  expect(response).toMatchObject({ status: 500, json: { error: 'Internal error' } });
   expect(service.log).toMatchObject([{ event: 'request', reason: 'the time for the request is up' }]);
 });
 
 test('a creation that hangs requires review because of its time limit, and gets a 500', async () => {
-  await writeMarket(service.db);
-  replaceTimeout(addPriceLists, true);
-  const action = { kind: 'hang' } as const;
-  service.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action });
-  const { status } = await service.call('addPriceLists', { json: createPriceListBody(2) });
-  const [key] = (await service.db.collection('price_list_idempotency').get()).docs;
-  expect([status, key?.get('status'), key?.get('failure_cause')]).toEqual([500, 'requires_review', 'timeout']);
+  holdEntries();
+  const call = () => service.call('addPriceLists', { json: createPriceListBody(2) });
+  const { status } = await runForASecond(addPriceLists.operation.runtimeOptions, 75, call);
+  const key = await readKey();
+  expect([status, key.get('status'), key.get('failure_cause')]).toEqual([500, 'requires_review', 'timeout']);
 });
 
-test('the limits leave time for the response, and with writes for failing the attempt', () => {
-  expect([false, true].map((writes) => getTimeLimitMs({ timeoutSeconds: 120 }, writes))).toEqual([115_000, 60_000]);
+test('a sweep whose resume hangs fails that attempt because of its time limit, and ends', async () => {
+  await submitAndFail(service, createPriceListBody(501));
+  await updateKey((await readKey()).ref, CRASHED);
+  holdEntries();
+  // The types of `wrap` lack the scheduled functions of the 2nd generation, which it can call.
+  const deliver: () => Promise<void> = wrap(sweepPriceLists as unknown as CloudFunction<CloudEvent<unknown>>);
+  await runForASecond(sweepOptions, 75, deliver);
+  const key = await readKey();
+  expect([key.get('status'), key.get('failure_cause')]).toEqual(['requires_review', 'timeout']);
+  expect(service.log.at(-1)).toMatchObject({ event: 'sweep_ended', deferred: 1, interrupted: true });
+});
+
+test('the limits are those of docs/reliability.md, docs/api.md and docs/deployment.md', () => {
+  const work = [listOptions, rangeOptions].map((options) => limits.getTimeLimitMs(options, false));
+  expect(work).toEqual([115_000, 115_000]);
+  expect([writeOptions, sweepOptions].map((options) => limits.getTimeLimitMs(options, true))).toEqual([
+    1_125_000, 1_725_000,
+  ]);
+  expect([listOptions, rangeOptions, writeOptions, sweepOptions]).toMatchObject([
+    { timeoutSeconds: 120, memory: '512MiB', concurrency: 40 },
+    { timeoutSeconds: 120, memory: '1GiB', concurrency: 16 },
+    { timeoutSeconds: 1_200, memory: '1GiB', concurrency: 4 },
+    { timeoutSeconds: 1_800, memory: '1GiB', concurrency: 1, maxInstances: 1 },
+  ]);
+  expect(limits).toMatchObject({
+    CALL_TIMEOUTS_MS: { read: 10_000, commit: 20_000, query: 45_000 },
+    RETRY_MS: { outage: 60_000, attempt: Infinity },
+    RENEWAL_INTERVAL_MS: 20_000,
+    LEASE_DURATION_MS: 40_000,
+    FAILURE_RESERVE_MS: 60_000,
+    STOP_RESERVE_MS: 2_000,
+    STOP_MS: { abortWrites: 5_000, stopWaiting: 8_000, exit: 9_000 },
+    SWEEP_INTERVAL_MS: 60_000,
+    SWEEP_ASK_INTERVAL_MS: 10_000,
+  });
+  expect(payloadLimits).toMatchObject({
+    READ_BODY_LIMITS: { maxBytes: 1_048_576, timeoutMs: 30_000 },
+    PRICE_LISTS_BODY_LIMITS: { maxBytes: 33_554_432, timeoutMs: 240_000 },
+  });
 });

@@ -67,14 +67,17 @@ test('replaces what an earlier run has created', () => {
     expect(calls).toContain(name);
 });
 
-test('goes on after refused files, names each with the reason, keeps the old policy of a refused one, and exits with 1', () => {
+test.each([
+  ['a first deployment', ''],
+  ['a later one, which keeps the old policy of a refused one', OLD],
+])('goes on after the refused files of %s, names each with the reason, and exits with 1', (_, old) => {
   const names = ['audits', 'read-latency', 'getTeams', 'sweep-stopped', 'dashboard'];
-  const { status, stdout, stderr, calls } = run({ refuse: names.join(' '), old: OLD });
+  const { status, stdout, stderr, calls } = run({ refuse: names.join(' '), old });
   expect(status).toBe(1);
   const refused = files.filter((file) => names.some((name) => file.endsWith(`/${name}.json`)));
   expect(sent(stdout)).toEqual(files.filter((file) => !refused.includes(file)));
   for (const name of names)
     expect(stderr).toMatch(new RegExp(`/${name}\\.json: INVALID_ARGUMENT: Google's reason for ${name}$`, 'm'));
-  expect(calls).toContain('policies delete policy-2');
+  expect(calls.includes('policies delete policy-2')).toBe(old === OLD);
   expect(calls).not.toMatch(/policies delete policy-1|dashboards delete/);
 });

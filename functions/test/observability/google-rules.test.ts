@@ -31,24 +31,123 @@ test.each(globSync('docs/monitoring/**/*.json'))('%s is what Google’s protos d
   expect(message && toProto3JSON(message)).toMatchObject(file);
 });
 
+/** A source, what Google says there, and whether a file keeps to it. A source is a file of Google's protos, or a report of an error. */
+type Rule<File> = [source: string, quote: string, isKept: (file: File, name: string) => boolean];
+
+interface Threshold {
+  filter: string;
+  aggregations?: { alignmentPeriod: string }[];
+  comparison: string;
+  duration: string;
+  evaluationMissingData?: string;
+}
+
 interface Policy {
-  displayName: string;
-  documentation: { content: string; mimeType: string };
-  conditions: Condition[];
+  documentation: { mimeType: string };
+  conditions: {
+    conditionMatchedLog?: object;
+    conditionThreshold?: Threshold;
+    conditionPrometheusQueryLanguage?: { query: string; evaluationInterval: string };
+  }[];
   alertStrategy: { autoClose: string; notificationRateLimit?: object };
 }
 
-interface Condition {
-  conditionMatchedLog?: object;
-  conditionThreshold?: {
-    filter: string;
-    aggregations?: { alignmentPeriod: string }[];
-    comparison: string;
-    duration: string;
-    evaluationMissingData?: string;
-  };
-  conditionPrometheusQueryLanguage?: { query: string; duration: string; evaluationInterval: string };
-}
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const seconds = (duration = ''): number => Number(/^(\d+)s$/.exec(duration)?.[1]);
+const isBetween = (value: number, least: number, most: number): boolean => value >= least && value <= most;
+const isOfLogs = ({ conditions }: Policy) => conditions.some((each) => each.conditionMatchedLog !== undefined);
+const hasRateLimit = ({ alertStrategy }: Policy) => alertStrategy.notificationRateLimit !== undefined;
+
+const everyThreshold = (isKept: (threshold: Threshold, periods: number[]) => boolean) => (policy: Policy) =>
+  policy.conditions
+    .flatMap((each) => each.conditionThreshold ?? [])
+    .every((each) =>
+      isKept(
+        each,
+        (each.aggregations ?? []).map((aggregation) => seconds(aggregation.alignmentPeriod)),
+      ),
+    );
+
+type Query = NonNullable<Policy['conditions'][number]['conditionPrometheusQueryLanguage']>;
+
+const everyQuery = (isKept: (query: Query) => boolean) => (policy: Policy) =>
+  policy.conditions.flatMap((each) => each.conditionPrometheusQueryLanguage ?? []).every(isKept);
+
+const POLICY_RULES: Rule<Policy>[] = [
+  ['alert.proto', 'from one to six conditions', ({ conditions }) => isBetween(conditions.length, 1, 6)],
+  [
+    'alert.proto',
+    'To use this control, the value of the `duration` field must be greater than or equal to 60 seconds.',
+    everyThreshold((each) => each.evaluationMissingData === undefined || seconds(each.duration) >= MINUTE),
+  ],
+  [
+    'https://github.com/chainguard-dev/terraform-infra-common/pull/783',
+    'The alignment period + duration of a request can’t be greater than 25h.',
+    everyThreshold((each, periods) => periods.every((period) => period + seconds(each.duration) <= 25 * HOUR)),
+  ],
+  [
+    'common.proto',
+    'The value must be at least 60 seconds.',
+    everyThreshold((_, periods) => periods.every((period) => period >= MINUTE)),
+  ],
+  [
+    'https://github.com/hashicorp/terraform-provider-google/pull/10893',
+    'alignment period must be in multiples of one minute',
+    everyThreshold((_, periods) => periods.every((period) => period % MINUTE === 0)),
+  ],
+  [
+    'alert.proto',
+    'Currently, only values that are a multiple of a minute--e.g., 0, 60, 120, or 300 seconds--are supported.',
+    everyThreshold((each) => seconds(each.duration) % MINUTE === 0),
+  ],
+  [
+    'alert.proto',
+    'Only `COMPARISON_LT` and `COMPARISON_GT` are supported currently.',
+    everyThreshold((each) => /^COMPARISON_[LG]T$/.test(each.comparison)),
+  ],
+  [
+    'alert.proto',
+    'The filter must specify the metric type and the resource type.',
+    everyThreshold((each) => /^select_slo_|^metric\.type="[^"]+" AND resource\.type="/.test(each.filter)),
+  ],
+  [
+    'alert.proto',
+    'Must be a positive multiple of 30 seconds or missing.',
+    everyQuery((each) => seconds(each.evaluationInterval) > 0 && seconds(each.evaluationInterval) % 30 === 0),
+  ],
+  [
+    'https://docs.cloud.google.com/monitoring/alerts/using-promql',
+    'These policies can evaluate up to 2 years of metric data.',
+    everyQuery((each) => [...each.query.matchAll(/\[(\d+)d\]/g)].every(([, days]) => Number(days) <= 730)),
+  ],
+  [
+    'alert.proto',
+    'checks for log messages matching given constraints. If set, no other conditions can be present.',
+    (policy) => !isOfLogs(policy) || policy.conditions.length === 1,
+  ],
+  [
+    'alert.proto',
+    'Required for log-based alerting policies, i.e. policies with a `LogMatch` condition.',
+    (policy) => !isOfLogs(policy) || hasRateLimit(policy),
+  ],
+  [
+    'https://github.com/chainguard-dev/terraform-infra-common/pull/352',
+    'metric-based alert policies must not specify a notification rate limit',
+    (policy) => isOfLogs(policy) || !hasRateLimit(policy),
+  ],
+  [
+    'https://github.com/nomadkaraoke/karaoke-gen/pull/788',
+    'the autoclose duration should be at least 30 minutes',
+    ({ alertStrategy }) => seconds(alertStrategy.autoClose) >= 30 * MINUTE,
+  ],
+  [
+    'alert.proto',
+    'Presently, only the value `"text/markdown"` is supported.',
+    ({ documentation }) => documentation.mimeType === 'text/markdown',
+  ],
+];
 
 interface Objective {
   goal: number;
@@ -58,237 +157,111 @@ interface Objective {
   };
 }
 
-interface UptimeCheck {
-  httpCheck: { requestMethod: string; contentType?: string; customContentType?: string; body?: string };
-  contentMatchers: { content: string }[];
-  period: string;
-  timeout: string;
-  selectedRegions: string[];
-}
-
 interface Metric {
   name: string;
-  description: string;
-  filter: string;
   metricDescriptor: { metricKind: string; valueType: string; labels?: { key: string }[] };
   labelExtractors?: Record<string, string>;
   valueExtractor?: string;
   bucketOptions?: object;
 }
 
-/** What Google says, where, and whether a file keeps to it. */
-type Rule<File> = [quote: string, source: string, isKept: (file: File, name: string) => boolean];
-
-const HOUR = 3_600;
-const DAY = 24 * HOUR;
-const seconds = (duration: string): number => Number(/^(\d+)s$/.exec(duration)?.[1]);
-const isBetween = (value: number, least: number, most: number): boolean => value >= least && value <= most;
-const thresholds = ({ conditions }: Policy) => conditions.flatMap((each) => each.conditionThreshold ?? []);
-const queries = ({ conditions }: Policy) => conditions.flatMap((each) => each.conditionPrometheusQueryLanguage ?? []);
-const periods = (policy: Policy) =>
-  thresholds(policy).flatMap(({ aggregations = [] }) => aggregations.map((each) => seconds(each.alignmentPeriod)));
-const isOfLogs = ({ conditions }: Policy) => conditions.some((each) => each.conditionMatchedLog !== undefined);
-
-const POLICY_RULES: Rule<Policy>[] = [
-  [
-    'A policy can have from one to six conditions.',
-    'alert.proto',
-    ({ conditions }) => isBetween(conditions.length, 1, 6),
-  ],
-  [
-    'To use this control, the value of the `duration` field must be greater than or equal to 60 seconds.',
-    'alert.proto',
-    (policy) =>
-      thresholds(policy).every((each) => each.evaluationMissingData === undefined || seconds(each.duration) >= 60),
-  ],
-  [
-    'The alignment period + duration of a request can’t be greater than 25h.',
-    'https://github.com/chainguard-dev/terraform-infra-common/pull/783',
-    (policy) =>
-      thresholds(policy).every(({ duration, aggregations = [] }) =>
-        aggregations.every(({ alignmentPeriod }) => seconds(alignmentPeriod) + seconds(duration) <= 25 * HOUR),
-      ),
-  ],
-  [
-    'The value must be at least 60 seconds.',
-    'common.proto',
-    (policy) => periods(policy).every((period) => period >= 60),
-  ],
-  [
-    'alignment period must be in multiples of one minute',
-    'https://github.com/hashicorp/terraform-provider-google/pull/10893',
-    (policy) => periods(policy).every((period) => period % 60 === 0),
-  ],
-  [
-    'Currently, only values that are a multiple of a minute--e.g., 0, 60, 120, or 300 seconds--are supported.',
-    'alert.proto',
-    (policy) => thresholds(policy).every(({ duration }) => seconds(duration) % 60 === 0),
-  ],
-  [
-    'Only `COMPARISON_LT` and `COMPARISON_GT` are supported currently.',
-    'alert.proto',
-    (policy) => thresholds(policy).every(({ comparison }) => /^COMPARISON_[LG]T$/.test(comparison)),
-  ],
-  [
-    'The filter must specify the metric type and the resource type.',
-    'alert.proto',
-    (policy) =>
-      thresholds(policy).every(({ filter }) => /^select_slo_|^metric\.type="[^"]+" AND resource\.type="/.test(filter)),
-  ],
-  [
-    'This field must not exceed 2048 Unicode characters in length.',
-    'alert.proto',
-    (policy) => thresholds(policy).every(({ filter }) => filter.length <= 2_048),
-  ],
-  [
-    'Must be a positive multiple of 30 seconds or missing.',
-    'alert.proto',
-    (policy) => queries(policy).every((each) => /^[1-9]\d*$/.test(String(seconds(each.evaluationInterval) / 30))),
-  ],
-  [
-    'Must be a non-negative duration or missing.',
-    'alert.proto',
-    (policy) => queries(policy).every(({ duration }) => seconds(duration) >= 0),
-  ],
-  [
-    'A condition that checks for log messages matching given constraints. If set, no other conditions can be present.',
-    'alert.proto',
-    (policy) => !isOfLogs(policy) || policy.conditions.length === 1,
-  ],
-  [
-    'Required for log-based alerting policies, i.e. policies with a `LogMatch` condition.',
-    'alert.proto',
-    (policy) => !isOfLogs(policy) || policy.alertStrategy.notificationRateLimit !== undefined,
-  ],
-  [
-    'metric-based alert policies must not specify a notification rate limit',
-    'https://github.com/chainguard-dev/terraform-infra-common/pull/352',
-    (policy) => isOfLogs(policy) || policy.alertStrategy.notificationRateLimit === undefined,
-  ],
-  [
-    'the autoclose duration should be at least 30 minutes',
-    'https://github.com/nomadkaraoke/karaoke-gen/pull/788',
-    ({ alertStrategy }) => seconds(alertStrategy.autoClose) >= HOUR / 2,
-  ],
-  [
-    'The content may not exceed 8,192 Unicode characters',
-    'alert.proto',
-    ({ documentation }) => documentation.content.length <= 8_192,
-  ],
-  [
-    'Presently, only the value `"text/markdown"` is supported.',
-    'alert.proto',
-    ({ documentation }) => documentation.mimeType === 'text/markdown',
-  ],
-];
-
-const readMetric = (filter: string) =>
-  readJson(`docs/monitoring/metrics/${/user\/(\w+)"/.exec(filter)?.[1]}.json`) as Metric;
+/** Returns whether a filter selects a metric with this type of values. */
+const isOf = (type: string, filter: string): boolean => {
+  const metric = readJson(`docs/monitoring/metrics/${/user\/(\w+)"/.exec(filter)?.[1]}.json`) as Metric;
+  return metric.metricDescriptor.valueType === type;
+};
 
 const OBJECTIVE_RULES: Rule<Objective>[] = [
-  ['`0 < goal <= 0.9999`.', 'service.proto', ({ goal }) => goal > 0 && goal <= 0.9999],
+  ['service.proto', '`0 < goal <= 0.9999`', ({ goal }) => goal > 0 && goal <= 0.9999],
   [
-    'Must be an integer multiple of 1 day no larger than 30 days.',
     'service.proto',
-    ({ rollingPeriod }) => seconds(rollingPeriod) % DAY === 0 && isBetween(seconds(rollingPeriod), DAY, 30 * DAY),
+    'Must be an integer multiple of 1 day no larger than 30 days.',
+    ({ rollingPeriod }) => [...Array(30).keys()].some((days) => rollingPeriod === `${(days + 1) * DAY}s`),
   ],
   [
-    'The `TimeSeriesRatio` must specify exactly two of good, bad, and total',
     'service.proto',
+    'must specify exactly two of good, bad, and total',
     ({ serviceLevelIndicator: { requestBased } }) => Object.keys(requestBased.goodTotalRatio ?? [1, 2]).length === 2,
   ],
   [
-    'The specified `TimeSeries` must have `ValueType = DOUBLE` or `ValueType = INT64`',
     'service.proto',
+    'must have `ValueType = DOUBLE` or `ValueType = INT64`',
     ({ serviceLevelIndicator: { requestBased } }) =>
-      Object.values(requestBased.goodTotalRatio ?? {}).every(
-        (filter) => readMetric(filter).metricDescriptor.valueType === 'INT64',
-      ),
+      Object.values(requestBased.goodTotalRatio ?? {}).every((filter) => isOf('INT64', filter)),
   ],
   [
-    'The `TimeSeries` must have `ValueType = DISTRIBUTION`',
     'service.proto',
+    'The `TimeSeries` must have `ValueType = DISTRIBUTION`',
     ({ serviceLevelIndicator: { requestBased } }) =>
       requestBased.distributionCut === undefined ||
-      readMetric(requestBased.distributionCut.distributionFilter).metricDescriptor.valueType === 'DISTRIBUTION',
+      isOf('DISTRIBUTION', requestBased.distributionCut.distributionFilter),
   ],
-  ['Must match the pattern `^[a-zA-Z0-9-_:.]+$`', 'service_service.proto', (_, name) => /^[\w:.-]+$/.test(name)],
 ];
+
+interface UptimeCheck {
+  httpCheck: { requestMethod: string; contentType?: string; customContentType?: string; body?: string };
+  contentMatchers: unknown[];
+  period: string;
+  timeout: string;
+  selectedRegions: string[];
+}
 
 const UPTIME_RULES: Rule<UptimeCheck>[] = [
   [
-    'Currently, the only supported values are `60s` (1 minute), `300s` (5 minutes), `600s` (10 minutes), and `900s` (15 minutes).',
     'uptime.proto',
+    '`60s` (1 minute), `300s` (5 minutes), `600s` (10 minutes), and `900s` (15 minutes)',
     ({ period }) => ['60s', '300s', '600s', '900s'].includes(period),
   ],
-  ['must be between 1 and 60 seconds', 'uptime.proto', ({ timeout }) => isBetween(seconds(timeout), 1, 60)],
+  ['uptime.proto', 'must be between 1 and 60 seconds', ({ timeout }) => isBetween(seconds(timeout), 1, 60)],
+  // Each region has at least one location.
+  ['uptime.proto', 'a minimum of 3 locations', ({ selectedRegions }) => new Set(selectedRegions).size >= 3],
   [
-    'enough regions must be provided to include a minimum of 3 locations',
     'uptime.proto',
-    // Each region has at least one location.
-    ({ selectedRegions }) => new Set(selectedRegions).size >= 3,
-  ],
-  [
     'Request method is `GET` and `content_type` is not `TYPE_UNSPECIFIED`',
-    'uptime.proto',
     ({ httpCheck }) => httpCheck.requestMethod !== 'GET' || httpCheck.contentType === undefined,
   ],
   [
-    'If the `request_method` is `GET` and `body` is not empty, the API will return an error.',
     'uptime.proto',
+    'If the `request_method` is `GET` and `body` is not empty, the API will return an error.',
     ({ httpCheck }) => httpCheck.requestMethod !== 'GET' || httpCheck.body === undefined,
   ],
   [
-    'Request method is `POST` and `content_type` is `TYPE_UNSPECIFIED`.',
     'uptime.proto',
+    'Request method is `POST` and `content_type` is `TYPE_UNSPECIFIED`.',
     ({ httpCheck }) => httpCheck.requestMethod !== 'POST' || httpCheck.contentType !== undefined,
   ],
   [
+    'uptime.proto',
     '`content_type` is `USER_PROVIDED` and `custom_content_type` is not set.',
-    'uptime.proto',
-    ({ httpCheck }) => httpCheck.contentType !== 'USER_PROVIDED' || httpCheck.customContentType !== undefined,
+    ({ httpCheck }) => (httpCheck.contentType === undefined) === (httpCheck.customContentType === undefined),
   ],
-  [
-    'only the first entry in the `content_matchers` list is supported',
-    'uptime.proto',
-    ({ contentMatchers }) => contentMatchers.length === 1,
-  ],
+  ['uptime.proto', 'only the first entry', ({ contentMatchers }) => contentMatchers.length === 1],
 ];
 
 const METRIC_RULES: Rule<Metric>[] = [
+  ['logging_metrics.proto', 'limited to 100 characters', (metric, name) => metric.name === name && name.length <= 100],
   [
-    'Metric identifiers are limited to 100 characters and can include only the following characters',
     'logging_metrics.proto',
-    (metric, name) => metric.name === name && /^\w{1,100}$/.test(name),
-  ],
-  [
-    'The maximum length of the filter is 20000 characters.',
-    'logging_metrics.proto',
-    ({ filter }) => filter.length <= 20_000,
-  ],
-  [
-    'Each label in the metric descriptor must have a matching label name as the key and an extractor expression as the value in the `label_extractors` map.',
-    'logging_metrics.proto',
+    'Each label in the metric descriptor must have a matching label name as the key and an extractor expression',
     ({ metricDescriptor: { labels = [] }, labelExtractors = {} }) =>
       labels.map(({ key }) => key).join() === Object.keys(labelExtractors).join(),
   ],
   [
-    'a DELTA metric kind with a DISTRIBUTION value type must be used along with a `value_extractor` expression',
     'logging_metrics.proto',
-    ({ metricDescriptor, valueExtractor }) =>
-      metricDescriptor.metricKind === 'DELTA' &&
-      (metricDescriptor.valueType === 'DISTRIBUTION') === (valueExtractor !== undefined),
+    'a DELTA metric kind with a DISTRIBUTION value type must be used along with a `value_extractor` expression',
+    ({ metricDescriptor: { metricKind, valueType }, valueExtractor }) =>
+      metricKind === 'DELTA' && (valueType === 'DISTRIBUTION') === (valueExtractor !== undefined),
   ],
   [
-    'The `bucket_options` are required when the logs-based metric is using a DISTRIBUTION value type',
     'logging_metrics.proto',
+    'The `bucket_options` are required when the logs-based metric is using a DISTRIBUTION value type',
     ({ metricDescriptor, bucketOptions }) =>
-      metricDescriptor.valueType !== 'DISTRIBUTION' || bucketOptions !== undefined,
+      (metricDescriptor.valueType === 'DISTRIBUTION') === (bucketOptions !== undefined),
   ],
 ];
 
 const listRules = <File>(folder: string, rules: Rule<File>[]) =>
-  rules.map(([quote, source, isKept]) => {
+  rules.map(([source, quote, isKept]) => {
     const files = globSync(`docs/monitoring/${folder}/*.json`);
     const findBroken = () => files.filter((path) => !isKept(readJson(path) as File, basename(path, '.json')));
     return { folder, quote, source, findBroken };

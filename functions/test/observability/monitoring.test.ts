@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { runProgramSync } from '../../../test/support/programs';
 import * as functions from '../../src';
 import { logInstanceStarted } from '../../src/lib/logging/instances';
-import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import { parseLines, runCommand } from '../cli/command';
 import { operationNames, type OperationName } from '../support/operations';
 import { CRASHED } from '../support/price-list-service';
@@ -35,10 +35,10 @@ const create = (boq_list_id: string, info = {}) =>
   service.call('addPriceLists', { json: createPriceListBody(3, { boq_list_id, ...info }) });
 const keyRecord = (key: string) => service.db.doc(`price_list_idempotency/${keyDocumentId(key)}`);
 
-/** Makes a creation crash. @param automatic_resumes how often the sweep has resumed it */
-async function crash(key: string, automatic_resumes: number): Promise<void> {
+/** Makes a creation crash. @param failed_tries how often it has failed before */
+async function crash(key: string, failed_tries: number): Promise<void> {
   await submitAndFail(service, createPriceListBody(3, { boq_list_id: key }));
-  await updateKey(keyRecord(key), { ...CRASHED, automatic_resumes });
+  await updateKey(keyRecord(key), { ...CRASHED, failed_tries });
 }
 
 /** Makes the service and the audit log what the filters select. */

@@ -1,15 +1,29 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Call } from '../../../packages/firestore-local/src';
 import { addPriceLists } from '../../src/add-price-lists';
 import { getMarkets } from '../../src/get-markets';
 import { CHANNEL_OPTIONS } from '../../src/lib/firestore/connection';
-import { useFirestoreEmulator } from '../support/firestore';
-import { writeMarket } from '../support/price-lists';
+import { getDatabase } from '../../src/lib/firestore/database';
+import { keyDocumentId } from '../../src/lib/schemas/key-record';
+import { CALL_TIMEOUTS_MS, RETRY_MS } from '../../src/lib/time-limits';
+import { createWorkContext } from '../../src/lib/work-context';
+import { sweep, type SweepResult } from '../../src/price-lists/sweep';
+import { isClaim, isEntries, isKeyEvent } from '../support/commits';
+import { TEST_PROJECT, useFirestoreEmulator } from '../support/firestore';
+import { CRASHED } from '../support/price-list-service';
+import { updateKey, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
-/** A connection goes silent, or the server is unreachable for a while. The channels use shorter times than in production. */
+/**
+ * A connection goes silent, or the server is unreachable for a while. All time limits of a call are shorter than in
+ * production by the same factor, so that it shows whether retries last longer than it takes to replace a silent
+ * connection. `CONNECTION_SPEED=1` and `-t silent` test the real times.
+ */
+
+const SPEED = Number(process.env['CONNECTION_SPEED'] ?? 10);
 
 const service = useTestService({ addPriceLists, getMarkets });
 
@@ -48,19 +62,35 @@ function silence(): void {
   }
 }
 
+function speedUp(limits: Record<string, number>): void {
+  for (const [name, ms] of Object.entries(limits)) jest.replaceProperty(limits, name, ms / SPEED);
+}
+
+const read = async () => (await service.call('getMarkets')).status;
+
+const create = async (boq_list_id: string) =>
+  (await service.call('addPriceLists', { json: createPriceListBody(1, { boq_list_id }) })).status;
+
+/** Sends a read, which uses the service's own channel, and a creation, which uses the SDK's channel. */
+const callBoth = (key: string) => Promise.all([read(), create(key)]);
+
+/** @returns the results of a sweep, without the keys */
+async function runSweep(): Promise<string[]> {
+  const context = createWorkContext(new AbortController().signal);
+  const results: string[] = [];
+  const onResult = ({ result }: SweepResult) => void results.push(result);
+  await sweep(getDatabase(context), context, { onResult, onUnreadable: () => undefined });
+  return results;
+}
+
 beforeAll(async () => {
-  // Fractions of the real times, so that a time that is far too long still fails a test.
-  for (const [option, ms] of Object.entries(CHANNEL_OPTIONS))
-    jest.replaceProperty(CHANNEL_OPTIONS, option as keyof typeof CHANNEL_OPTIONS, ms / 50);
+  for (const limits of [CHANNEL_OPTIONS, CALL_TIMEOUTS_MS, RETRY_MS]) speedUp(limits);
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
-  useFirestoreEmulator(`127.0.0.1:${(proxy.address() as AddressInfo).port}`, 'demo-price-lists');
-});
-
-beforeEach(async () => {
+  useFirestoreEmulator(`127.0.0.1:${(proxy.address() as AddressInfo).port}`, TEST_PROJECT);
   service.reset();
   await writeMarket(service.db);
-  expect(await callBoth()).toEqual([200, 200]);
+  expect(await callBoth('first')).toEqual([200, 200]);
 });
 
 afterAll(() => {
@@ -68,22 +98,43 @@ afterAll(() => {
   disconnect();
 });
 
-let keys = 0;
+const { promise: silent, resolve: release } = Promise.withResolvers<undefined>();
 
-/** Sends a read, which uses the service's own channel, and a creation, which also uses the SDK's channel. */
-async function callBoth(): Promise<number[]> {
-  keys += 1;
-  const json = createPriceListBody(1, { boq_list_id: `boq-${keys}` });
-  const responses = await Promise.all([service.call('getMarkets'), service.call('addPriceLists', { json })]);
-  return responses.map(({ status }) => status);
-}
+/** Holds the response of a call that has taken effect, until the connection is silent. */
+const hold = <K extends 'Commit' | 'RunQuery'>(rpc: K, match: (call: Call<K>) => boolean) =>
+  service.firestore.faults.inject({ rpc, match, when: 'after', action: { kind: 'call', run: () => silent } });
 
-test('a connection that goes silent is replaced, and the calls return 200', async () => {
-  silence();
-  const start = performance.now();
-  expect(await callBoth()).toEqual([200, 200]);
-  // Without keepalive, the read would wait for the timeout of a query, 45 s.
-  expect(performance.now() - start).toBeLessThan(40_000);
+const holdQuery = (collection: string) => hold('RunQuery', ({ request }) => request.query.collectionId === collection);
+
+describe('a connection that goes silent is replaced before the retries end', () => {
+  const moments = [
+    { name: 'completion', hold: () => hold('Commit', isKeyEvent), work: () => create('completion') },
+    { name: 'batch of entries', hold: () => hold('Commit', isEntries), work: () => create('entries') },
+    { name: 'claim', hold: () => hold('Commit', isClaim), work: () => create('claim') },
+    { name: 'read', hold: () => holdQuery('markets'), work: read },
+    { name: 'sweep', hold: () => holdQuery('price_list_idempotency'), work: runSweep },
+  ];
+  const results = new Map<string, unknown>();
+
+  beforeAll(async () => {
+    await create('crashed');
+    const crashed = service.db.doc(`price_list_idempotency/${keyDocumentId('crashed')}`);
+    await updateKey(crashed, { ...CRASHED, response: null });
+    const running = [];
+    for (const { name, hold: holdCall, work } of moments) {
+      const held = holdCall();
+      const result: Promise<unknown> = work().catch((error: unknown) => error);
+      running.push(result.then((value) => results.set(name, value)));
+      await held.fired;
+    }
+    silence();
+    release(undefined);
+    await Promise.all(running);
+  });
+
+  test.each(moments)('under a $name', ({ name }) => {
+    expect(results.get(name)).toEqual(name === 'sweep' ? ['resumed'] : 200);
+  });
 });
 
 test('an outage ends in 200 for calls that began in it, and connections are tried often until then', async () => {
@@ -91,10 +142,10 @@ test('an outage ends in 200 for calls that began in it, and connections are trie
   disconnect();
   const start = performance.now();
   const before = attempts;
-  const statuses = callBoth();
-  while (attempts < before + 20) await delay(50);
-  // With gRPC's default backoff, two channels need almost two minutes for twenty attempts.
-  expect(performance.now() - start).toBeLessThan(60_000);
+  const statuses = callBoth('outage');
+  while (attempts < before + 10) await delay(50);
+  // With gRPC's default backoff, two channels need 9 s for ten attempts.
+  expect(performance.now() - start).toBeLessThan(6_000);
   isOutOfReach = false;
   expect(await statuses).toEqual([200, 200]);
 });

@@ -80,18 +80,13 @@ test('what a killed process leaves is nothing, ready lists or a claim that the s
   const responses = await Promise.all(cells.map(({ body }) => addPriceLists(next, body)));
   expect(responses).toEqual(cells.map(({ left }) => RESPONSES[left]));
 
-  aheadMs = LEASE_DURATION_MS + 60_000;
+  aheadMs = LEASE_DURATION_MS;
   const context = createWorkContext(new AbortController().signal);
   const swept: unknown[] = [];
-  await sweep(
-    createDatabase(client, context),
-    context,
-    { dryRun: false, concurrency: 1 },
-    {
-      onResult: ({ boq_list_id, result }) => swept.push([boq_list_id, result]),
-      onUnreadable: (path) => swept.push(path),
-    },
-  );
+  await sweep(createDatabase(client, context), context, {
+    onResult: ({ result }, { boq_list_id }) => void swept.push([boq_list_id, result]),
+    onUnreadable: (path) => void swept.push(path),
+  });
   expect(swept.sort()).toEqual(cells.filter(({ left }) => left === 'a claim').map(({ label }) => [label, 'resumed']));
 
   const replays = await Promise.all(cells.map(({ body }) => addPriceLists(next, body)));

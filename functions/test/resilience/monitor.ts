@@ -68,9 +68,9 @@ export class KeyMonitor {
     return this.#momentsOf(key).at(-1)?.state;
   }
 
-  /** Returns whether the sweep must check the key now or later. */
-  isDue(key: string): boolean {
-    return this.#momentsOf(key).at(-1)?.sweepDueAt !== undefined;
+  /** Returns when the sweep must check the key, or undefined for never. */
+  getDueAt(key: string): number | undefined {
+    return this.#momentsOf(key).at(-1)?.sweepDueAt as number | undefined;
   }
 
   /** Returns the index of the state since which the key needs an operator, or undefined if it needs none. */
@@ -110,6 +110,7 @@ export class KeyMonitor {
     this.#momentsOf(record.boq_list_id).push({ state: record, by: this.getActor(), sweepDueAt });
     const isReleased = before?.lists === null && record.status === 'released';
     assert(before?.status !== 'completed' || isReleased, `completed is final, not ${record.status}`);
+    if (before?.status === 'processing' && before.document_id === record.document_id) checkTries(before, record);
   }
 
   /** Checks that both lists of a key have the status that follows from it. */
@@ -128,6 +129,18 @@ export class KeyMonitor {
     const moments = this.#moments.get(key) ?? [{ state: undefined, by: undefined, sweepDueAt: undefined }];
     this.#moments.set(key, moments);
     return moments;
+  }
+}
+
+/** A try that ends badly counts, except for a stop. A person's resume begins to count anew. */
+function checkTries(before: KeyRecord, { status, owner, failure_cause, failed_tries, actions }: KeyRecord): void {
+  const isResumed = status === 'processing' && owner !== before.owner;
+  if (isResumed && actions.length > before.actions.length)
+    assert.equal(failed_tries, 0, 'a person resumes from 0 tries');
+  else {
+    const hasFailed = isResumed || status === 'released' || status === 'requires_review';
+    const counted = hasFailed && failure_cause !== 'stopped' ? 1 : 0;
+    assert.equal(failed_tries, before.failed_tries + counted, 'each failed try counts');
   }
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Call } from '../../../packages/firestore-local/src';
-import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
 import { parseLines, runCommand } from '../cli/command';
 import { failCommits, isEntries, isKeyEvent } from '../support/commits';

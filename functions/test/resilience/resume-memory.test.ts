@@ -1,7 +1,7 @@
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { createDatabase } from '../../src/lib/firestore/database';
-import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import { createWorkContext } from '../../src/lib/work-context';
 import { createPriceLists } from '../../src/price-lists/create';
 import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction } from '../deployment/deployed';
@@ -11,8 +11,8 @@ import { TEST_REQUEST, updateKey, writeMarket } from '../support/price-lists';
 import { parseSubmission } from '../support/submissions';
 
 /**
- * The deployed sweep resumes four attempts, with all entries stored. Their long identifiers take two bytes for
- * each character in memory. By default, the lists and the heap are small. `RESUME_PRODUCTS=23000
+ * The deployed sweep resumes four attempts side by side. Their long identifiers take two bytes for each
+ * character in memory. By default, the lists and the heap are small. `RESUME_PRODUCTS=23000
  * RESUME_HEAP_MIB=560` tests the largest lists in the heap of docs/reliability.md#guarantees.
  */
 

@@ -1,10 +1,7 @@
-import { Duplex, Readable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { configureClient } from '../../src/lib/firestore/database';
-import * as repository from '../../src/lib/repositories/price-lists';
-import { replaceSizes } from '../resilience/calls';
 import { useFirestoreEmulator } from '../support/firestore';
 import { BREAKS } from './breaks';
 import { InvariantViolation, runSchedule } from './schedule';
@@ -25,20 +22,12 @@ const SCHEDULES_PER_BREAK = 100;
 
 const PROJECT = 'simulation';
 
-/** Small enough that a handful of products needs several batches and several chunks, some of them beyond the claim. */
-const COMMIT_SIZES = { entries: 3, chunkBytes: 90, claimChunks: 2 };
-
-/** Creates a gunzip stream without zlib's thread, so that it ends before the simulation continues another process. */
-function createSynchronousGunzip(): Duplex {
-  return Duplex.from(async function* (parts: AsyncIterable<Buffer>) {
-    yield gunzipSync(Buffer.concat((await Readable.from(parts).toArray()) as Buffer[]));
-  });
+/** Inflates without zlib's thread, so that it ends before the simulation continues another process. */
+function inflate(packed: Buffer, callback: (error: null, text: Buffer) => void): void {
+  callback(null, gunzipSync(packed));
 }
 
-jest.mock('node:zlib', () => ({
-  ...jest.requireActual<object>('node:zlib'),
-  createGunzip: createSynchronousGunzip,
-}));
+jest.mock('node:zlib', () => ({ ...jest.requireActual<object>('node:zlib'), gunzip: inflate }));
 
 let embedded: EmbeddedFirestore;
 let db: Firestore;
@@ -46,8 +35,6 @@ let db: Firestore;
 beforeAll(async () => {
   // The Firestore SDK captures a stack trace for each call. Short traces save time.
   Error.stackTraceLimit = 1;
-  replaceSizes(COMMIT_SIZES);
-  jest.replaceProperty(repository, 'KEYS_PER_PAGE', 2 as 100);
   embedded = await startFirestore({ clock: () => virtualTime.now });
   useFirestoreEmulator(embedded.address, PROJECT);
   db = configureClient(new Firestore({ projectId: PROJECT }));

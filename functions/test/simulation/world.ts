@@ -1,10 +1,8 @@
-import type { Firestore } from 'firebase-admin/firestore';
+import type { DocumentReference, Firestore } from 'firebase-admin/firestore';
 import type { Clock } from '../../src/lib/clock';
 import { StoppedError } from '../../src/lib/errors';
-import { CALL_TIMEOUTS_MS } from '../../src/lib/time-limits';
-import { createDatabase, type Database } from '../../src/lib/firestore/database';
-import type { PriceEntryBatch } from '../../src/lib/firestore/price-entries';
-import { runQuery, streamDocuments, type RunQuery } from '../../src/lib/firestore/query';
+import { CALL_TIMEOUTS_MS, STOP_RESERVE_MS } from '../../src/lib/time-limits';
+import { createDatabase, type Database, type Writes } from '../../src/lib/firestore/database';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { createWorkContext, type WorkContext } from '../../src/lib/work-context';
 import type { Random } from '../../../local/sample/random';
@@ -49,13 +47,9 @@ export class Process {
   conflicts = 0;
   /** Milliseconds for which the process was frozen or waited for replies that never came. */
   lostMs = 0;
-  /** Whether a timeout of the service expired, such as the time that it reserves to fail an attempt. */
-  isReserveUsed = false;
   /** Whether one of the faults was permanent. */
   permanent = false;
   state: 'running' | 'responded' | 'dead' = 'running';
-  /** The virtual time at which its work ended. */
-  endedAt = Infinity;
   /** Tells the process to stop. Undefined unless the process runs and has not been told to stop. */
   stop: (() => void) | undefined;
   stopped = false;
@@ -69,7 +63,6 @@ export class Process {
 
   constructor(
     readonly name: string,
-    readonly startedAt: number,
     connect: (process: Process) => Pick<Process, 'context' | 'db'>,
   ) {
     ({ context: this.context, db: this.db } = connect(this));
@@ -90,6 +83,14 @@ export class Process {
 /** Returns whether a process owns a key. Its owner tokens are its name, a slash and a number. */
 export const isOwner = ({ name }: Process, key: Pick<KeyRecord, 'owner'> | undefined): boolean =>
   key?.owner.split('/')[0] === name;
+
+/** Returns the paths of the documents that a commit writes. */
+export function getPaths(addWrites: (writes: Writes) => void): string[] {
+  const paths: string[] = [];
+  const note = ({ path }: DocumentReference) => void paths.push(path);
+  addWrites({ create: note, set: note, update: note } as unknown as Writes);
+  return paths;
+}
 
 /** Replaces the database or the context of the service with a broken one, to test the simulation. */
 export interface BrokenParts {
@@ -125,7 +126,9 @@ const MINUTE = 60 * SECOND;
 
 /** A process is killed this long after it is told to stop. It can use the reserve to fail its attempt. */
 const STOP_MS = 4 * SECOND;
-const STOP_RESERVE_MS = 2 * SECOND;
+
+/** Small enough that a handful of products needs several batches and several chunks. */
+const SIZES = { batchEntries: 3, chunkBytes: 90 };
 
 /** For how long a process can be frozen. The longest times exceed every lease. */
 const FREEZES_MS = [SECOND, 10 * SECOND, 50 * SECOND, 2 * MINUTE, 25 * MINUTE];
@@ -158,8 +161,8 @@ export class Simulator {
     readonly firestore: Firestore,
     /** Called when a process calls Firestore after its response. */
     readonly violated: (error: Error) => void,
-    /** Called before a process writes entries. */
-    readonly beforeEntries: (process: Process, batch: PriceEntryBatch) => void,
+    /** Called with the paths of entries before a process writes them. */
+    readonly beforeEntries: (process: Process, paths: readonly string[]) => void,
     private readonly broken: BrokenParts = {},
   ) {
     virtualTime.now = Date.UTC(2026, 0, 1);
@@ -178,23 +181,20 @@ export class Simulator {
     // Real clock: the timeouts inside a call must not advance virtual time.
     const real = createWorkContext(new AbortController().signal);
     let tokens = 0;
-    return new Process(name, createdAt, (process) => {
+    return new Process(name, (process) => {
       const clock: Clock = {
         elapsedMs: () => startMs + (this.now - createdAt) * rate,
         sleep: (ms, signal) => this.#sleep(process, ms / rate, signal),
         createTimeout: (ms, createReason, ...parents) => {
           const controller = new AbortController();
-          const end = () => {
-            process.isReserveUsed = true;
-            controller.abort(createReason());
-          };
-          const cancel = this.#startTimer(process, ms / rate, end);
+          const cancel = this.#startTimer(process, ms / rate, () => controller.abort(createReason()));
           return { signal: AbortSignal.any([controller.signal, ...parents]), cancel };
         },
       };
       const newToken = () => `${name}/${(tokens += 1)}`;
-      const context = { ...real, clock, random: () => this.random.next(), newToken, signal: process.ending.signal };
-      const db = this.#gateDatabase(createDatabase(this.firestore, real), process, context);
+      const random = () => this.random.next();
+      const context = { ...real, clock, random, newToken, sizes: SIZES, signal: process.ending.signal };
+      const db = this.#gateDatabase(createDatabase(this.firestore, real), process);
       return { context, db: this.broken.db?.(db, context) ?? db };
     });
   }
@@ -219,7 +219,6 @@ export class Simulator {
       return await Promise.race([work(this.broken.context?.(context) ?? context), process.died]);
     } finally {
       process.stop = undefined;
-      process.endedAt = this.now;
       if (process.state === 'running') process.state = 'responded';
       this.#running.delete(process);
       for (const cancel of cancels) cancel();
@@ -306,42 +305,21 @@ export class Simulator {
     });
   }
 
-  #gateDatabase(real: Database, process: Process, context: WorkContext): Database {
-    const gate = <T>(kind: keyof typeof CALL_TIMEOUTS_MS, what: string, call: () => Promise<T>): Promise<T> =>
-      this.#gate(process, what, CALL_TIMEOUTS_MS[kind], call);
+  #gateDatabase(real: Database, process: Process): Database {
+    const gateRead = <T>(what: string, call: () => Promise<T>) =>
+      this.#gate(process, what, CALL_TIMEOUTS_MS.read, call);
     return {
       ...real,
-      getAll: (...documents) => gate('read', `read ${short(documents[0]?.path)}`, () => real.getAll(...documents)),
-      stream: (query) => iterate(() => gate('read', 'query', () => collect(real.stream(query)))),
-      streamQuery: (query, decode) => {
-        const run: RunQuery = (_, ...request) => this.#stream((read) => gate('query', 'stream', read), ...request);
-        return streamDocuments(context, query, decode, run);
-      },
-      commit: (addWrites) => gate('commit', 'commit', () => real.commit(addWrites)),
-      commitPriceEntries: (batch) => {
-        if (process.state === 'running') this.beforeEntries(process, batch);
-        return gate('commit', `${batch.field} of entries`, () => real.commitPriceEntries(batch));
+      getAll: (...documents) => gateRead(`read ${short(documents[0]?.path)}`, () => real.getAll(...documents)),
+      get: (query) => gateRead('query', () => real.get(query)),
+      count: (query) => gateRead('count', () => real.count(query)),
+      commit: (addWrites) => {
+        const paths = getPaths(addWrites);
+        const what = describeCommit(paths);
+        if (what.startsWith('entries') && process.state === 'running') this.beforeEntries(process, paths);
+        return this.#gate(process, what, CALL_TIMEOUTS_MS.commit, () => real.commit(addWrites));
       },
     };
-  }
-
-  /** Runs a query at its gate. If it fails after it took effect, it first yields some, all or none of its responses. */
-  async *#stream(
-    gate: (read: () => Promise<void>) => Promise<void>,
-    ...request: [parent: string, request: Buffer]
-  ): AsyncGenerator<Buffer[]> {
-    let responses: Buffer[] = [];
-    const read = async () => {
-      const batches = await collect(runQuery(createWorkContext(new AbortController().signal), ...request));
-      responses = batches.flat();
-    };
-    try {
-      await gate(read);
-    } catch (error) {
-      yield responses.slice(0, this.random.int(0, responses.length));
-      throw error;
-    }
-    yield responses;
   }
 
   #gate<T>(process: Process, what: string, timeoutMs: number, carryOut: () => Promise<T>): Promise<T> {
@@ -440,14 +418,11 @@ export class Simulator {
   }
 }
 
-async function* iterate<T>(read: () => Promise<T[]>): AsyncGenerator<T> {
-  yield* await read();
-}
-
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const collected: T[] = [];
-  for await (const item of items) collected.push(item);
-  return collected;
+/** A call that hangs for a time is known by this name. So entries can hang while the renewal of a lease succeeds. */
+function describeCommit(paths: readonly string[]): string {
+  const [first = ''] = paths;
+  if (first.includes('/products/')) return `entries of ${first.split('/', 1)[0]}`;
+  return paths.some((path) => path.includes('/price_list_payload/')) ? 'claim' : 'commit';
 }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -1,5 +1,6 @@
-import type { KeyRecord, Progress } from '../../src/lib/schemas/key-record';
-import { resume } from '../../src/price-lists/resume';
+import type { KeyRecord } from '../../src/lib/schemas/key-record';
+import type { Progress } from '../../src/price-lists/entries';
+import { resume } from '../../records/resolve';
 import { TEST_BATCH } from '../resilience/calls';
 import { failCommits, isEntries } from './commits';
 import { useCreations } from './creations';

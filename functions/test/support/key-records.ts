@@ -38,7 +38,6 @@ export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord =>
     response: null,
     failure: null,
     failure_cause: null,
-    progress: null,
     failed_tries: 0,
     actions: [],
     ...fields,

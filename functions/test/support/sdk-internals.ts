@@ -16,10 +16,6 @@ const { QueryOptions } = requireHere(join(SDK, 'reference/query-options')) as {
   QueryOptions: { forKindlessAllDescendants: (parent: object, id: string) => object };
 };
 
-/** Returns whether a query begins after a document, as the query for each page after the first does. */
-export const isNextPage = (query: Query): boolean =>
-  (query as unknown as { _queryOptions: { startAt?: { before: boolean } } })._queryOptions.startAt?.before === false;
-
 export function queryAllDocuments(db: Firestore): Query {
   const PrivateQuery = PublicQuery as unknown as new (db: Firestore, options: object) => Query;
   return new PrivateQuery(db, QueryOptions.forKindlessAllDescendants(ResourcePath.EMPTY, ''));

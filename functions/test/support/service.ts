@@ -6,7 +6,7 @@ import { Firestore } from 'firebase-admin/firestore';
 import type { HttpsFunction } from 'firebase-functions/v2/https';
 import type { EndedCall, FirestoreFront } from '../../../packages/firestore-local/src';
 import { takeConsoleLines } from '../../../test/support/console';
-import { startInstance } from '../../src/lib/http/instance';
+import { startInstance } from '../../src/lib/instance/start';
 import { assertConforms } from '../contract/conformance';
 import type { ReceivedResponse } from './received-response';
 import { TEST_PROJECT, createCallRecorder, startTestFirestore, useFirestoreEmulator } from './firestore';

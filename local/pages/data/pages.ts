@@ -2,10 +2,10 @@ import type { DocumentSnapshot } from '@google-cloud/firestore';
 import { html, type Content, type Html } from '../html';
 import { renderShell } from '../shell';
 import { collections } from '../../../functions/src/lib/firestore/collections';
-import { keyDocumentId } from '../../../functions/src/lib/repositories/price-lists';
+import { keyDocumentId } from '../../../functions/src/lib/schemas/key-record';
+import type { AcceptedRequest } from '../../../functions/records/requests';
 import { isServed } from './collections';
 import type { CollectionPage, CollectionSize, CollectionView } from './data-source';
-import type { RequestRow } from './price-lists';
 import { DATA_ROOT, toDataUrl } from './urls';
 import { formatCell, formatFields, shorten, type FindLink } from './values';
 
@@ -18,7 +18,7 @@ const MAX_ID_TEXT = 24;
 
 export function renderOverview(
   sizes: readonly CollectionSize[],
-  newest: readonly RequestRow[],
+  newest: readonly AcceptedRequest[],
   findLink: FindLink,
 ): Html {
   if (sizes.length === 0) return renderMessage('Data', 'The database is empty.');
@@ -41,7 +41,7 @@ export function renderCollection(
   page: CollectionPage,
   view: CollectionView,
   findLink: FindLink,
-  rows?: readonly RequestRow[],
+  rows?: readonly AcceptedRequest[],
 ): Html {
   const { path, count, next } = page;
   const { filter, sort } = view;
@@ -61,7 +61,7 @@ export function renderCollection(
 /** Renders what an id leads to: requests with their keys and lists, and documents that have the id. */
 export function renderFound(
   id: string,
-  rows: readonly RequestRow[],
+  rows: readonly AcceptedRequest[],
   paths: readonly string[],
   findLink: FindLink,
 ): Html {
@@ -81,7 +81,7 @@ export function renderDocument(
   document: DocumentSnapshot,
   subcollections: readonly CollectionSize[],
   findLink: FindLink,
-  rows: readonly RequestRow[],
+  rows: readonly AcceptedRequest[],
 ): Html {
   const fields = document.data();
   const body = html`${rows.length > 0 ? renderRequests(rows, findLink) : undefined}
@@ -104,22 +104,21 @@ const REQUEST_COLUMNS = {
 const REQUEST_FIELDS = ['info', 'price_list_id', 'expected_forward_cost_id', ...Object.values(REQUEST_COLUMNS)];
 
 /** Renders accepted requests, each with links to its key, its record and its lists. */
-function renderRequests(requests: readonly RequestRow[], findLink: FindLink, view?: CollectionView): Html {
+function renderRequests(requests: readonly AcceptedRequest[], findLink: FindLink, view?: CollectionView): Html {
   const path = collections.priceListRequests;
   const columns = Object.entries(REQUEST_COLUMNS);
-  const rows = requests.map(({ request, status }) => {
-    const boqListId: unknown = request.get('info.boq_list_id');
-    const id = typeof boqListId === 'string' ? boqListId : '';
-    const link = (text: string, collection: string, linked: unknown) =>
-      typeof linked === 'string' ? html`<a href="${toDataUrl(`${collection}/${linked}`)}">${text}</a> ` : undefined;
+  const rows = requests.map(({ request, row }) => {
+    const id = row.boq_list_id ?? '';
+    const link = (text: string, collection: string, linked: string | null) =>
+      linked !== null ? html`<a href="${toDataUrl(`${collection}/${linked}`)}">${text}</a> ` : undefined;
     return [
       link(shorten(id, MAX_ID_TEXT), collections.priceListIdempotency, keyDocumentId(id)),
-      typeof status === 'string' ? renderStatus(collections.priceLists, status) : 'no list',
+      renderStatus(collections.priceListIdempotency, row.status),
       ...columns.map(([, field]) => formatCell(field, request.get(field), findLink)),
       [
         link('request', path, request.id),
-        link('prices', collections.priceLists, request.get('price_list_id')),
-        link('costs', collections.expectedForwardCosts, request.get('expected_forward_cost_id')),
+        link('prices', collections.priceLists, row.price_list_id),
+        link('costs', collections.expectedForwardCosts, row.expected_forward_cost_id),
       ],
     ];
   });

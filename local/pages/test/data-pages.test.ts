@@ -6,6 +6,7 @@ import { Firestore } from '@google-cloud/firestore';
 import indexes from '../../../firestore.indexes.json';
 import { createDataRoutes } from '../data';
 import { PAGE_SIZE } from '../data/data-source';
+import { createKeyRecord } from '../../../functions/test/support/key-records';
 import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../../packages/firestore-local/src';
 
 /** Tests the data pages by HTTP, over a real Firestore client and the embedded Firestore. */
@@ -221,7 +222,8 @@ describe('price lists', () => {
     await db.doc('price_list_requests/other').set(request('BOQ-2', 1_783_320_000_002, null));
     await db.doc('price_lists/old').set({ status: 'failed' });
     await db.doc('price_lists/new').set({ status: 'ready' });
-    const key = { boq_list_id: 'BOQ-1', document_id: 'current', history: [{ document_id: 'released' }] };
+    await db.doc('price_list_requests/released').update({ released: { at: 1_783_320_000_001 } });
+    const key = createKeyRecord({ boq_list_id: 'BOQ-1', document_id: 'current', status: 'completed', response: '{}' });
     await db.doc(`price_list_idempotency/${KEY_ID}`).set(key);
   });
 
@@ -235,25 +237,26 @@ describe('price lists', () => {
     );
 
   const TIME = '2026-07-06 06:40:00';
-  const OTHER = `BOQ-2 no list List of BOQ-2 06/2026 mkt-ken acme 7 ${TIME}.002 UTC request`;
-  const CURRENT = `BOQ-1 ready List of BOQ-1 06/2026 mkt-ken acme 7 ${TIME}.001 UTC request prices costs`;
-  const RELEASED = `BOQ-1 failed List of BOQ-1 06/2026 mkt-ken acme 7 ${TIME}.000 UTC request prices costs`;
+  const OTHER = `BOQ-2 – List of BOQ-2 06/2026 mkt-ken acme 7 ${TIME}.002 UTC request`;
+  const CURRENT = `BOQ-1 completed List of BOQ-1 06/2026 mkt-ken acme 7 ${TIME}.001 UTC request prices costs`;
+  const RELEASED = `BOQ-1 released List of BOQ-1 06/2026 mkt-ken acme 7 ${TIME}.000 UTC request prices costs`;
 
   test.each(['/data', '/data/price_list_requests'])(
     '%s shows them newest first, and which fields it hides',
     async (path) => {
       const { text } = await get(path);
       expect(getRows(text).slice(0, 3)).toEqual([OTHER, CURRENT, RELEASED]);
-      expect(text).toContain('Not shown here: fingerprint, request_id');
+      expect(text).toContain('Not shown here: fingerprint, released, request_id');
     },
   );
 
   test.each([
-    ['boq_list_id', 'BOQ-1', [CURRENT, RELEASED]],
-    ['id of the key record', KEY_ID, [CURRENT, RELEASED]],
+    ['boq_list_id', 'BOQ-1', [CURRENT]],
+    ['id of the key record', KEY_ID, [CURRENT]],
     ['document_id', 'released', [CURRENT, RELEASED]],
-    ['price_list_id', 'new', [CURRENT, RELEASED]],
-    ['expected_forward_cost_id', 'cost-new', [CURRENT, RELEASED]],
+    ['price_list_id', 'new', [CURRENT]],
+    ['price_list_id', 'old', [CURRENT, RELEASED]],
+    ['expected_forward_cost_id', 'cost-new', [CURRENT]],
     ['request_id', 'request-1', [CURRENT, RELEASED]],
   ])('the search finds them by %s', async (_, id, rows) => {
     const { status, text } = await get(`/data?find=${id}`);

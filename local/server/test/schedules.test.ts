@@ -24,6 +24,23 @@ test('the server calls a scheduled function at each full minute until the server
   expect(run).toHaveBeenCalledTimes(2);
 });
 
+test('the server logs the error of a scheduled function and calls it again a minute later', async () => {
+  const { run, server } = await start();
+  const log = jest.spyOn(console, 'error').mockReturnValue();
+  const thrown = new Error('thrown');
+  const rejected = new Error('rejected');
+  run.mockImplementationOnce(() => {
+    throw thrown;
+  });
+  run.mockRejectedValueOnce(rejected);
+  await jest.advanceTimersByTimeAsync(90_000);
+  expect(log.mock.calls.map(([, error]) => error as unknown)).toEqual([thrown, rejected]);
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(run).toHaveBeenCalledTimes(3);
+  log.mockRestore();
+  await server.close(0);
+});
+
 test('the server has no address for a scheduled function', async () => {
   const { server } = await start();
   jest.useRealTimers();

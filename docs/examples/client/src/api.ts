@@ -372,7 +372,7 @@ export interface components {
              */
             end_date: string;
             /** @description `null` for supply orders of any status. What 0 and 1 mean is not defined: ask support. */
-            status: (0 | 1) | null;
+            status: number | null;
         };
         Team: {
             /** @description Null if the stored record is incomplete or malformed. */
@@ -472,7 +472,7 @@ export interface components {
                 };
             };
         };
-        /** @description The body, or a part of it, is too large as sent or inflated. `X-Payload-Limit-Bytes` and `X-Payload-Limit-Scope` name the limit. */
+        /** @description The body is too large as sent or inflated, has too many values, or is too large to be stored. `X-Payload-Limit-Scope` and `X-Payload-Limit-Bytes` name the limit. */
         PayloadTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -545,12 +545,12 @@ export interface components {
          */
         "Retry-After": number;
         /**
-         * @description The limit that was exceeded, in bytes.
+         * @description The limit that was exceeded, in bytes. Absent for the scope `values`.
          * @example 1048576
          */
         "X-Payload-Limit-Bytes": number;
-        /** @description What the limit applies to: the body, the body outside `products`, or one product. */
-        "X-Payload-Limit-Scope": "body" | "outside_products" | "product";
+        /** @description What the limit applies to: the bytes of the body, the number of its values, or the bytes of the compressed payload. */
+        "X-Payload-Limit-Scope": "body" | "values" | "compressed";
         /** @description Names the header that carries the API key. */
         "WWW-Authenticate": "ApiKey header=\"x-api-key\"";
         /** @description Present if this is the stored response to an earlier request with the same payload. */

@@ -11,7 +11,24 @@ const TRANSIENT_STATUSES = [408, 429, 500, 502, 503, 504];
 const PERMANENT = /CERT|SIGNATURE|EXCEEDED|TOO_LARGE|^Z_/;
 
 // The signal of a request limits its time, so undici's own limits of 300 s are off.
-const dispatcher = new EnvHttpProxyAgent({ headersTimeout: 0, bodyTimeout: 0, maxResponseSize: MAX_RESPONSE_BYTES });
+const AGENT_OPTIONS = { headersTimeout: 0, bodyTimeout: 0, maxResponseSize: MAX_RESPONSE_BYTES };
+
+let dispatcher: Dispatcher | undefined;
+
+/** Creates the agent at the first request, so that a wrong proxy variable does not prevent the import of this module. */
+function getDispatcher(): Dispatcher {
+  const proxies = { httpProxy: readProxy('http_proxy'), httpsProxy: readProxy('https_proxy') };
+  return (dispatcher ??= new EnvHttpProxyAgent({ ...AGENT_OPTIONS, ...proxies }));
+}
+
+/** Returns the address of a proxy. Without a scheme it is an HTTP proxy, as for curl. @throws TypeError */
+function readProxy(name: 'http_proxy' | 'https_proxy'): string {
+  const value = process.env[name] ?? process.env[name.toUpperCase()] ?? '';
+  const address = /^$|:\/\//.test(value) ? value : `http://${value}`;
+  if (address === '' || (/^(https?|socks5?):/.test(address) && URL.canParse(address))) return address;
+  // The value is left out, because it can contain a password.
+  throw new TypeError(`the environment variable ${name} is not the address of a proxy`);
+}
 
 /** A response that is not a success. One with status 200 is not from the service. */
 export class HttpError extends Error {
@@ -62,7 +79,7 @@ export async function send(url: string, outgoing: Outgoing, timeoutMs: number, o
 }
 
 async function sendOnce(url: string, outgoing: Outgoing & { signal: AbortSignal }): Promise<unknown> {
-  const { statusCode, headers, body } = await request(url, { ...outgoing, dispatcher });
+  const { statusCode, headers, body } = await request(url, { ...outgoing, dispatcher: getDispatcher() });
   const sent = await body.bytes();
   const isGzip = headers['content-encoding'] === 'gzip';
   const bytes = isGzip ? await promisify(gunzip)(sent, { maxOutputLength: MAX_RESPONSE_BYTES }) : sent;

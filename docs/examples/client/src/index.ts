@@ -47,11 +47,16 @@ export class UnusableListsError extends Error {
 
 /**
  * @param baseUrl the part that the addresses of all operations have in common
- * @throws TypeError if `baseUrl` is not an HTTP URL, or `apiKey` is empty, has a space or is not printable ASCII
+ * @throws TypeError if `baseUrl` is not an HTTP URL, `apiKey` is empty, has a space or is not printable ASCII, or a time is
+ *   not a whole number of milliseconds that a timer of Node takes
  */
 export function createClient(baseUrl: string, apiKey: string, options: ClientOptions = {}): Client {
   if (!/^https?:/.test(baseUrl) || !URL.canParse(baseUrl)) throw new TypeError('baseUrl must be an HTTP URL');
   if (!/^[!-~]+$/.test(apiKey)) throw new TypeError('apiKey must be printable ASCII without spaces, and not empty');
+  for (const name of ['retryForMs', 'requestTimeoutMs'] as const) {
+    const ms = options[name] ?? 1;
+    if (!Number.isInteger(ms) || ms < 1 || ms >= 2 ** 31) throw new TypeError(`${name} must be from 1 to 2147483647`);
+  }
 
   const call = async (name: OperationName, value: unknown, callOptions?: CallOptions): Promise<unknown> => {
     const { method, timeoutMs, members } = operations[name];

@@ -4,15 +4,14 @@ import { onRequest, type HttpsFunction } from 'firebase-functions/v2/https';
 import { abortable, systemClock } from '../clock';
 import { apiKeySecret, assertAllowedOrigins } from '../config';
 import { ERROR_DEFINITIONS, toApiError, toErrorResponse, type ApiError } from '../errors';
+import { getTraceId } from '../instance/requests';
+import { runHandler, shutdown } from '../instance/shutdown';
 import { logRequest } from '../logging/requests';
-import { createWorkContext } from '../work-context';
 import { getTimeLimitMs } from '../time-limits';
+import { createWorkContext } from '../work-context';
 import { runPipeline, type Endpoint, type Exchange, type HandlerResult } from './pipeline';
 import { ClientGoneError, type RequestWithRawBody } from './request-body';
-import { sendResponse } from './response';
-import { runHandler } from './run-handler';
-import { shutdown } from './shutdown';
-import { parseTraceId } from './trace-id';
+import { sendResponse, type OutgoingResponse } from './response';
 
 export type OperationFunction = HttpsFunction & { readonly operation: Omit<Endpoint<unknown>, 'handler'> };
 
@@ -26,7 +25,7 @@ export function defineEndpoint<Body>(definition: Omit<Endpoint<Body>, 'method'>)
   return Object.assign(handle, { operation: endpoint });
 }
 
-/** Surrounds the pipeline of a request with its time limit, its id, its error response and its log line. */
+/** Surrounds the pipeline of a request with its time limit, its id, its response and its log line. */
 async function handleRequest<Body>(
   endpoint: Endpoint<Body>,
   request: RequestWithRawBody,
@@ -34,41 +33,43 @@ async function handleRequest<Body>(
 ): Promise<void> {
   const startedAt = performance.now();
   const { runtimeOptions, writes = false } = endpoint;
-  const timeLimitMs = getTimeLimitMs(runtimeOptions, writes);
   const createReason = () => new Error('the time for the request is up');
   const stopping = writes ? shutdown.abortWrites : shutdown.stopWaiting;
+  const timeLimitMs = getTimeLimitMs(runtimeOptions, writes);
   const { signal, cancel } = systemClock.createTimeout(timeLimitMs, createReason, stopping.signal);
-  const context = createWorkContext(signal, parseTraceId(request.headers));
-  const requestId = resolveRequestId(request);
-  const exchange: Exchange = { request, response, context, requestId, logFields: {}, hasClientGone: false };
-  response.setHeader('X-Request-Id', requestId);
-  response.setHeader('Cache-Control', 'no-store');
-  response.setHeader('X-Content-Type-Options', 'nosniff');
+  const context = createWorkContext(signal, getTraceId(request.headers));
+  const exchange: Exchange = { request, response, context, requestId: resolveRequestId(request), logFields: {} };
 
   let result: HandlerResult | undefined;
   let error: ApiError | undefined;
+  let isSent = false;
   try {
-    result = await abortable(shutdown.stopWaiting.signal, () => runPipeline(endpoint, exchange));
+    isSent = await abortable(shutdown.stopWaiting.signal, async () => {
+      const answer = await runPipeline(endpoint, exchange);
+      const sent = await send(exchange, answer);
+      result = answer;
+      return sent;
+    });
   } catch (cause) {
-    if (cause instanceof ClientGoneError) exchange.hasClientGone = true;
-    else {
+    if (!(cause instanceof ClientGoneError)) {
       error = toApiError(cause);
-      await sendError(exchange, error);
+      isSent = await sendError(exchange, error);
     }
   } finally {
     cancel();
   }
+  const status = error && ERROR_DEFINITIONS[error.code].status;
   logRequest({
     operation: endpoint.name,
-    request_id: requestId,
+    request_id: exchange.requestId,
     method: request.method ?? '',
-    status: resolveLoggedStatus(exchange, error),
-    client_gone: exchange.hasClientGone || undefined,
+    status: status ?? (isSent ? response.statusCode : CLIENT_GONE_STATUS),
+    client_gone: isSent ? undefined : true,
     duration_ms: Math.round(performance.now() - startedAt),
     firestore_calls: context.counters.firestoreCalls,
     retries: context.counters.retries,
     phases_ms: context.counters.phasesMs,
-    count: result && (result.count ?? context.counters.records),
+    count: result?.count,
     replayed: result?.replayed,
     ...result?.facts,
     ...exchange.logFields,
@@ -79,12 +80,6 @@ async function handleRequest<Body>(
 /** As nginx does, the service logs this status for a client that left before its response. It is never sent. */
 const CLIENT_GONE_STATUS = 499;
 
-/** Returns the status to log. The response may have begun with a different one, or may not have reached the client. */
-function resolveLoggedStatus({ response, hasClientGone }: Exchange, error: ApiError | undefined): number {
-  if (error !== undefined) return ERROR_DEFINITIONS[error.code].status;
-  return hasClientGone ? CLIENT_GONE_STATUS : response.statusCode;
-}
-
 /** The request ids that a client can choose: short, printable, and safe to log. */
 const REQUEST_ID_PATTERN = /^[\w.-]{1,128}$/;
 
@@ -93,16 +88,24 @@ function resolveRequestId({ headers }: IncomingMessage): string {
   return REQUEST_ID_PATTERN.test(candidate) ? candidate : randomUUID();
 }
 
-/** Sends an error. If a response has begun, breaks the connection, so that the response never looks complete. */
-async function sendError(exchange: Exchange, error: ApiError): Promise<void> {
-  const { response, context } = exchange;
-  if (response.headersSent) {
-    response.destroy();
-    return;
+const send = ({ response, requestId, context }: Exchange, { status, headers, body }: OutgoingResponse) =>
+  sendResponse(response, { status, headers: { 'X-Request-Id': requestId, ...headers }, body }, context);
+
+/**
+ * Sends an error. If a response has begun, breaks the connection, so that the response never looks complete.
+ *
+ * @returns false if the client left before that
+ */
+async function sendError(exchange: Exchange, error: ApiError): Promise<boolean> {
+  const { response } = exchange;
+  try {
+    if (!response.headersSent) {
+      const { status } = ERROR_DEFINITIONS[error.code];
+      return await send(exchange, { status, headers: error.headers, body: JSON.stringify(toErrorResponse(error)) });
+    }
+  } catch {
+    // The client did not read the response in time.
   }
-  const { status } = ERROR_DEFINITIONS[error.code];
-  const body = JSON.stringify(toErrorResponse(error));
-  const outgoing = { status, headers: error.headers, body };
-  const isSent = await sendResponse(response, outgoing, context).catch(() => false);
-  exchange.hasClientGone = !isSent;
+  response.destroy();
+  return true;
 }

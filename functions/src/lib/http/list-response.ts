@@ -1,35 +1,39 @@
-import type { Counters } from '../work-context';
+import type { HandlerResult } from './pipeline';
 
 type RecordEntry = [id: string, record: object];
 
 type RecordBatches = AsyncIterable<RecordEntry[]> | Iterable<RecordEntry[]>;
 
 /**
- * Streams the JSON `{"<name>": {"<id>": record, …}, "count": n}`. The count is last because it is
+ * Returns a response with the JSON `{"<name>": {"<id>": record, …}, "count": n}`. The count is last because it is
  * known last (docs/decisions/0006-count-last.md).
  */
-export const streamRecordMap = (name: string, batches: RecordBatches, counters: Counters): AsyncGenerator<string> =>
-  streamList(`{"${name}":{`, batches, toMember, '}', counters);
+export const toRecordMap = (name: string, batches: RecordBatches): HandlerResult =>
+  streamList(`{"${name}":{`, batches, ([id, record]) => `${JSON.stringify(id)}:${JSON.stringify(record)}`, '}');
 
-const toMember = ([id, record]: RecordEntry): string => `${JSON.stringify(id)}:${JSON.stringify(record)}`;
+/** Returns a response with the JSON `{"<name>": [{"id": "<id>", …record}, …], "count": n}`. */
+export const toRecordArray = (name: string, batches: RecordBatches): HandlerResult =>
+  streamList(`{"${name}":[`, batches, ([id, record]) => JSON.stringify({ id, ...record }), ']');
 
-/** Streams the JSON `{"<name>": [{"id": "<id>", …record}, …], "count": n}`. */
-export const streamRecordArray = (name: string, batches: RecordBatches, counters: Counters): AsyncGenerator<string> =>
-  streamList(`{"${name}":[`, batches, toElement, ']', counters);
-
-const toElement = ([id, record]: RecordEntry): string => JSON.stringify({ id, ...record });
-
-async function* streamList(
+function streamList(
   start: string,
   batches: RecordBatches,
   toText: (entry: RecordEntry) => string,
   end: string,
-  counters: Counters,
-): AsyncGenerator<string> {
-  yield start;
-  for await (const batch of batches) {
-    yield (counters.records === 0 ? '' : ',') + batch.map(toText).join(',');
-    counters.records += batch.length;
+): HandlerResult {
+  let count = 0;
+  async function* stream() {
+    yield start;
+    for await (const batch of batches) {
+      yield (count === 0 ? '' : ',') + batch.map(toText).join(',');
+      count += batch.length;
+    }
+    yield `${end},"count":${count}}`;
   }
-  yield `${end},"count":${counters.records}}`;
+  return {
+    body: stream(),
+    get count() {
+      return count;
+    },
+  };
 }

@@ -2,14 +2,13 @@ import type { ServerResponse } from 'node:http';
 import type { HttpsOptions } from 'firebase-functions/v2/https';
 import { areWritesPaused, getAllowedOrigins, getApiKeys } from '../config';
 import { ApiError } from '../errors';
+import { shutdown } from '../instance/shutdown';
 import type { RequestLogEntry } from '../logging/requests';
 import { measurePhase, type WorkContext } from '../work-context';
 import { requireApiKey } from './api-key';
-import { ClientWriter } from './client-writer';
 import { applyCors } from './cors';
 import { readBody, type RequestBody, type RequestWithRawBody } from './request-body';
-import { sendResponse, type OutgoingResponse } from './response';
-import { shutdown } from './shutdown';
+import type { OutgoingResponse } from './response';
 
 /**
  * Request pipeline, in the order of {@link runPipeline}, with the statuses that end it. docs/api.md,
@@ -24,10 +23,10 @@ import { shutdown } from './shutdown';
  *     handler       200, 409, 500
  */
 
-export interface HandlerResult extends Omit<OutgoingResponse, 'status'> {
+export interface HandlerResult extends OutgoingResponse {
+  /** For the log: the number of accepted products, or of records that the body has yielded. */
+  readonly count?: number;
   replayed?: boolean;
-  /** Number of accepted products. Default: number of records in the response. */
-  count?: number;
   /** Facts about an accepted price list, for the log. */
   facts?: Pick<RequestLogEntry, 'market_found' | 'currency_differs'>;
 }
@@ -59,29 +58,31 @@ export interface Exchange {
   requestId: string;
   /** Fields that the steps add to the log line. */
   logFields: Pick<RequestLogEntry, 'key_id' | 'origin'>;
-  hasClientGone: boolean;
 }
 
-/** @returns undefined for a preflight, which has no handler */
 export async function runPipeline<Body>(
   endpoint: Endpoint<Body>,
-  exchange: Exchange,
-): Promise<HandlerResult | undefined> {
-  const { request, response, context, requestId } = exchange;
-  if (endpoint.cors === true && (await handleCors(exchange))) return undefined;
+  { request, response, context, requestId, logFields }: Exchange,
+): Promise<HandlerResult> {
+  if (endpoint.cors === true) {
+    const isAllowed = applyCors(request, response, getAllowedOrigins());
+    if (request.method === 'OPTIONS') {
+      if (isAllowed) return { status: 204 };
+      logFields.origin = toLoggedOrigin(request.headers.origin ?? '');
+      throw new ApiError('origin_not_allowed', 'CORS_ALLOWED_ORIGINS does not have the origin of a preflight');
+    }
+  }
   if (request.method !== endpoint.method) {
     const headers = { Allow: endpoint.method };
     throw new ApiError('method_not_allowed', `method ${request.method ?? ''} not allowed`, { headers });
   }
   const apiKeyId = requireApiKey(request.headers, getApiKeys());
-  exchange.logFields.key_id = apiKeyId;
+  logFields.key_id = apiKeyId;
   if (endpoint.writes === true && areWritesPaused()) {
     throw new ApiError('writes_paused', 'WRITES_PAUSED is set', { retryAfterMs: PAUSE_RETRY_AFTER_MS });
   }
   const body = await readEndpointBody(endpoint, request, context);
-  const result = await endpoint.handler(context, body, { requestId, apiKeyId });
-  exchange.hasClientGone = !(await sendResponse(response, { status: 200, ...result }, context));
-  return result;
+  return endpoint.handler(context, body, { requestId, apiKeyId });
 }
 
 const PAUSE_RETRY_AFTER_MS = 300_000;
@@ -102,17 +103,3 @@ const MAX_LOGGED_ORIGIN_LENGTH = 300;
 
 /** Cuts an origin and replaces unusual characters, because a client can send any text as its origin. */
 const toLoggedOrigin = (origin: string): string => origin.slice(0, MAX_LOGGED_ORIGIN_LENGTH).replace(/[^!-~]/g, '?');
-
-/** Adds the CORS headers for an allowed origin, and responds to a preflight. @returns whether the request was one */
-async function handleCors(exchange: Exchange): Promise<boolean> {
-  const { request, response, context, logFields } = exchange;
-  const isAllowed = applyCors(request, response, getAllowedOrigins());
-  if (request.method !== 'OPTIONS') return false;
-  if (!isAllowed) {
-    logFields.origin = toLoggedOrigin(request.headers.origin ?? '');
-    throw new ApiError('origin_not_allowed', 'CORS_ALLOWED_ORIGINS does not have the origin of a preflight');
-  }
-  response.statusCode = 204;
-  exchange.hasClientGone = !(await new ClientWriter(response, context).end());
-  return true;
-}

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
-import { addAbortSignal, finished, PassThrough, type Writable } from 'node:stream';
-import { MIMEType, TextDecoder } from 'node:util';
-import { createGunzip } from 'node:zlib';
-import { systemClock } from '../clock';
+import { finished } from 'node:stream';
+import { MIMEType, promisify, TextDecoder } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { abortable, systemClock } from '../clock';
 import { ApiError, PayloadTooLargeError, ValidationError } from '../errors';
-import { parseJson, type ParsedJson } from '../json';
-import { BODY_IDLE_TIMEOUT_MS } from '../payload-limits';
+import { getContentType } from '../instance/requests';
+import { countValues, parseJson, type ParsedJson } from '../json';
+import { BODY_IDLE_TIMEOUT_MS, getMaxValues } from '../payload-limits';
 
 /** A request of the Functions Framework, or of a server that has already read the body (`rawBody`). */
 export type RequestWithRawBody = IncomingMessage & { rawBody?: Buffer };
@@ -17,11 +18,12 @@ export interface RequestBody<Body> {
   maxBytes: number;
   /** Milliseconds in which a client must send the body. */
   timeoutMs: number;
+  /** @throws ValidationError */
   parse: (json: ParsedJson) => Body;
 }
 
 /**
- * Streams the request body into a parser and returns the parsed value.
+ * Reads the whole request body and returns the parsed value.
  *
  * @param parent can end the reading before its timeout
  * @throws ValidationError, with path `body` for anything but JSON in UTF-8, plain or gzip
@@ -35,33 +37,18 @@ export async function readBody<Body>(
 ): Promise<Body> {
   parent.throwIfAborted();
   assertJsonContentType(getContentType(request));
-  const createReason = () => bodyTimeout('the body did not arrive in time');
+  const createReason = () => new ApiError('request_timeout', 'the body did not arrive in time');
   const { signal, cancel } = systemClock.createTimeout(timeoutMs, createReason, parent);
-  const chunks = request.rawBody ? [request.rawBody] : streamBytes(request, maxBytes, signal);
   try {
-    let body = '';
-    for await (const text of decodeUtf8(chunks, maxBytes)) body += text;
-    return parse(parseJson(body));
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw invalidBody('Expected JSON, received other text');
+    const bytes = request.rawBody ?? (await readInflated(request, maxBytes, signal));
+    if (bytes.length > maxBytes) throw new PayloadTooLargeError('body', maxBytes);
+    return parse(parseText(decodeUtf8(bytes), getMaxValues(maxBytes)));
   } finally {
     cancel();
   }
 }
 
 const invalidBody = (message: string) => new ValidationError([{ path: 'body', message }]);
-
-const payloadTooLarge = (maxBytes: number) => new PayloadTooLargeError({ scope: 'body', bytes: maxBytes });
-
-/** The connection cannot be used again, because the rest of the body may still arrive. */
-const bodyTimeout = (message: string) => new ApiError('request_timeout', message, { headers: { Connection: 'close' } });
-
-/** Reads the raw headers, because `prepareEachRequest` removes the content type from `headers`. */
-function getContentType({ rawHeaders }: IncomingMessage): string | undefined {
-  const name = rawHeaders.findIndex((header, i) => i % 2 === 0 && header.toLowerCase() === 'content-type');
-  return name === -1 ? undefined : rawHeaders[name + 1];
-}
 
 function assertJsonContentType(header: string | undefined): void {
   const expected = 'Expected the content type application/json';
@@ -77,92 +64,74 @@ function assertJsonContentType(header: string | undefined): void {
   if (charset !== 'utf-8' && charset !== 'utf8') throw invalidBody('Expected the charset UTF-8, received another');
 }
 
-function isGzipped({ headers }: IncomingMessage): boolean {
-  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
-  if (['', 'identity', 'gzip'].includes(encoding)) return encoding === 'gzip';
-  throw invalidBody('Expected the content encoding gzip or none, received another');
+async function readInflated(request: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
+  const encoding = request.headers['content-encoding']?.trim().toLowerCase() ?? '';
+  if (!['', 'identity', 'gzip'].includes(encoding)) {
+    throw invalidBody('Expected the content encoding gzip or none, received another');
+  }
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new PayloadTooLargeError('body', maxBytes);
+  const bytes = await readBytes(request, maxBytes, signal);
+  return encoding === 'gzip' ? inflate(bytes, maxBytes) : bytes;
 }
 
 /**
- * Yields the inflated body as it arrives. After an error while it reads, here or in the consumer, the request's
- * stream keeps flowing. It is never destroyed, because its socket still has to carry the response.
+ * Collects the bytes of a body. After an error, the rest of the body is discarded as it arrives. The request is
+ * never destroyed, because its socket still has to carry the response.
  */
-async function* streamBytes(request: IncomingMessage, maxBytes: number, signal: AbortSignal): AsyncGenerator<Buffer> {
-  const isGzip = isGzipped(request);
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw payloadTooLarge(maxBytes);
-
-  const source = addAbortSignal(signal, request.pipe(isGzip ? createGunzip() : new PassThrough()));
-  finished(request, (error) => {
-    if (error) source.destroy(new ClientGoneError('the client left before its body was complete'));
-  });
-  const stopWatching = onIdle(request, source, () =>
-    source.destroy(bodyTimeout(`no byte of the body arrived for ${BODY_IDLE_TIMEOUT_MS} ms`)),
-  );
-  let sentBytes = 0;
-  const countBytes = (bytes: Buffer) => {
-    sentBytes += bytes.length;
-    if (sentBytes > maxBytes) source.destroy(payloadTooLarge(maxBytes));
+async function readBytes(request: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const idle = setTimeout(() => {
+    reject(new ApiError('request_timeout', `no byte of the body arrived for ${BODY_IDLE_TIMEOUT_MS} ms`));
+  }, BODY_IDLE_TIMEOUT_MS);
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const collect = (chunk: Buffer) => {
+    idle.refresh();
+    length += chunk.length;
+    if (length > maxBytes) reject(new PayloadTooLargeError('body', maxBytes));
+    else chunks.push(chunk);
   };
-  request.on('data', countBytes);
+  request.on('data', collect);
+  const stopWaiting = finished(request, (error) => {
+    if (error) reject(new ClientGoneError('the client left before its body was complete'));
+    else resolve(Buffer.concat(chunks));
+  });
   try {
-    yield* source as AsyncIterable<Buffer>;
-  } catch (error) {
-    signal.throwIfAborted();
-    const isGzipError = isGzip && error instanceof Error && 'errno' in error;
-    throw isGzipError ? invalidBody('Expected a valid gzip body') : error;
+    return await abortable(signal, () => promise);
   } finally {
-    stopWatching();
-    // Unpiped before `resume`, because a stream that loses its last destination is paused.
-    request.unpipe(source);
-    request.off('data', countBytes);
+    clearTimeout(idle);
+    stopWaiting();
+    request.off('data', collect);
     request.resume();
   }
 }
 
-/**
- * Calls `fn` when no byte has arrived for {@link BODY_IDLE_TIMEOUT_MS}. The request is paused while
- * `destination` takes no more, so that time does not count.
- *
- * @returns a function that ends the watch
- */
-export function onIdle(request: IncomingMessage, destination: Writable, fn: () => void): () => void {
-  const timer = setTimeout(() => {
-    if (request.complete) return;
-    if (destination.writableNeedDrain) timer.refresh();
-    else fn();
-  }, BODY_IDLE_TIMEOUT_MS);
-  const restart = () => void timer.refresh();
-  request.on('data', restart);
-  destination.on('drain', restart);
-  return () => {
-    clearTimeout(timer);
-    request.off('data', restart);
-    destination.off('drain', restart);
-  };
+async function inflate(bytes: Buffer, maxBytes: number): Promise<Buffer> {
+  try {
+    return await promisify(gunzip)(bytes, { maxOutputLength: maxBytes });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ERR_BUFFER_TOO_LARGE') throw new PayloadTooLargeError('body', maxBytes);
+    throw invalidBody('Expected a valid gzip body');
+  }
 }
 
-/** Minimum number of characters to parse at a time, except at the end, even if the client's chunks are smaller. */
-const MIN_PARSED_CHARACTERS = 64 * 1024;
-
-/** Decodes a body, and skips a byte order mark at its start. */
-async function* decodeUtf8(chunks: AsyncIterable<Buffer> | Iterable<Buffer>, maxBytes: number): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const decode = (chunk?: Buffer) => {
-    try {
-      return decoder.decode(chunk, { stream: chunk !== undefined });
-    } catch {
-      throw invalidBody('Expected UTF-8, received other bytes');
-    }
-  };
-  let text = '';
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw payloadTooLarge(maxBytes);
-    text += decode(chunk);
-    if (text.length < MIN_PARSED_CHARACTERS) continue;
-    yield text;
-    text = '';
+/** Skips a byte order mark at the start. */
+function decodeUtf8(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw invalidBody('Expected UTF-8, received other bytes');
   }
-  yield text + decode();
+}
+
+function parseText(text: string, maxValues: number): ParsedJson {
+  if (countValues(text) > maxValues) throw new PayloadTooLargeError('values', maxValues);
+  try {
+    return parseJson(text);
+  } catch (error) {
+    // The rest of the message can have an excerpt of the body.
+    const [place = ''] = / at position \d+/.exec(/^[^"]*/.exec((error as SyntaxError).message)?.[0] ?? '') ?? [];
+    throw invalidBody(`Expected JSON, received other text${place}`);
+  }
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
-import { brotliCompressSync, constants, createBrotliCompress, createGzip, gzipSync } from 'node:zlib';
+import { finished, Readable } from 'node:stream';
+import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 import Negotiator from 'negotiator';
-import type { WorkContext } from '../work-context';
-import { ClientWriter } from './client-writer';
+import { ApiError } from '../errors';
+import { measurePhase, type WorkContext } from '../work-context';
 
 /** A larger response is sent in chunks, because the platform allows at most 32 MiB with a Content-Length. */
 export const MAX_BUFFERED_RESPONSE_BYTES = 30_000_000;
@@ -13,12 +13,24 @@ const MIN_COMPRESSION_BYTES = 1024;
 
 const STREAM_CHUNK_BYTES = 64 * 1024;
 
+/** Higher levels take much longer, and make responses only slightly smaller. */
+const ENCODERS = {
+  gzip: () => createGzip({ level: 1, chunkSize: STREAM_CHUNK_BYTES }),
+  br: () => createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 2 }, chunkSize: STREAM_CHUNK_BYTES }),
+};
+
+/** If a response is sent before its request is complete, the rest of the request is discarded for at most this long. */
+const LINGER = { idleMs: 2_000, maxMs: 5_000 };
+
 export interface OutgoingResponse {
-  status: number;
-  headers?: Readonly<Record<string, string>>;
-  /** JSON text, complete or in chunks. */
-  body: string | AsyncIterable<string>;
+  /** Default: 200. */
+  status?: number | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** JSON text, complete or in chunks; undefined for a response without a body. */
+  body?: string | AsyncIterable<string> | undefined;
 }
+
+type ClientContext = Pick<WorkContext, 'signal' | 'counters'>;
 
 /**
  * Sends a response, compressed if it is large enough and the client accepts that. Up to
@@ -29,47 +41,58 @@ export interface OutgoingResponse {
  * that, only {@link ServerResponse.destroy} tells the client that the response is incomplete. The
  * body is no longer read once the client has disconnected.
  *
- * @param context its signal ends the wait for a client that reads slowly
- * @returns whether all of it was sent; false if the client left before that
+ * @param context its signal ends the wait for a client that reads slowly; a signal that has already aborted is ignored
+ * @returns whether the operating system has all of it; false if the client left, or got another response, before that
  * @throws what the body throws, and ApiError request_timeout
  */
 export async function sendResponse(
   response: ServerResponse,
-  { status, headers = {}, body }: OutgoingResponse,
-  context: Pick<WorkContext, 'signal' | 'counters'>,
+  { status = 200, headers = {}, body }: OutgoingResponse,
+  context: ClientContext,
 ): Promise<boolean> {
-  const chunks = toChunks(typeof body === 'string' ? [body] : body);
+  const chunks = toChunks(typeof body === 'object' ? body : [body ?? '']);
   const { value: first = Buffer.alloc(0) } = await chunks.next();
   const encoding = first.length < MIN_COMPRESSION_BYTES ? undefined : negotiateEncoding(response.req);
-
-  const setResponseHeaders = () => {
+  const begin = (length?: number) => {
     response.statusCode = status;
-    response.appendHeader('Vary', 'Accept-Encoding');
-    response.setHeader('Content-Type', 'application/json; charset=utf-8');
-    if (encoding !== undefined) response.setHeader('Content-Encoding', encoding);
-    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    if (body !== undefined) response.appendHeader('Vary', 'Accept-Encoding');
+    const all = {
+      ...COMMON_HEADERS,
+      ...(body !== undefined && { 'Content-Type': 'application/json; charset=utf-8' }),
+      ...(encoding !== undefined && { 'Content-Encoding': encoding }),
+      ...(body !== undefined && length !== undefined && { 'Content-Length': length }),
+      // The connection is not used again after a response to an incomplete request, because the body may never end.
+      ...(!response.req.complete && { Connection: 'close' }),
+      ...headers,
+    };
+    for (const [name, value] of Object.entries(all)) response.setHeader(name, value);
   };
 
-  const writer = new ClientWriter(response, context);
   const buffered: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of encode(first, chunks, encoding)) {
-    if (writer.isOver) return false;
+  for await (const chunk of encode(prepend(first, chunks), encoding)) {
+    const hasBegun = bytes > MAX_BUFFERED_RESPONSE_BYTES;
+    if (response.destroyed || response.headersSent !== hasBegun) return false;
     buffered.push(chunk);
     bytes += chunk.length;
     if (bytes <= MAX_BUFFERED_RESPONSE_BYTES) continue;
-    if (!response.headersSent) setResponseHeaders();
-    for (const held of buffered.splice(0)) await writer.writeAtClientsPace(held);
+    if (!hasBegun) begin();
+    for (const held of buffered.splice(0)) await writeAtClientsPace(response, held, context);
   }
-  if (writer.isOver) return false;
-  if (!response.headersSent) {
-    setResponseHeaders();
-    response.setHeader('Content-Length', bytes);
-  }
+  const hasBegun = bytes > MAX_BUFFERED_RESPONSE_BYTES;
+  if (response.destroyed || response.headersSent !== hasBegun) return false;
+  if (!hasBegun) begin(bytes);
   // Chunks are written one by one, because joining them would double their memory.
-  for (const held of buffered) writer.write(held);
-  return writer.end();
+  for (const held of buffered) response.write(held);
+  // Sends the head of a response without a body.
+  response.flushHeaders();
+  const isSent = await waitForClient(response, context, (done) => response.write('', done));
+  if (response.req.complete) response.end();
+  else lingerAndClose(response);
+  return isSent;
 }
+
+const COMMON_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 
 /** Yields buffers of at least {@link STREAM_CHUNK_BYTES}, except for the last. */
 async function* toChunks(texts: Iterable<string> | AsyncIterable<string>): AsyncGenerator<Buffer, undefined> {
@@ -83,6 +106,13 @@ async function* toChunks(texts: Iterable<string> | AsyncIterable<string>): Async
   if (held !== '') yield Buffer.from(held);
 }
 
+async function* prepend(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  yield* rest;
+}
+
+type Encoding = keyof typeof ENCODERS;
+
 /** Returns the encoding that the client prefers; in a tie Brotli, which compresses better and takes little longer. */
 function negotiateEncoding(request: IncomingMessage): Encoding | undefined {
   const negotiator = new Negotiator(request) as {
@@ -92,25 +122,53 @@ function negotiateEncoding(request: IncomingMessage): Encoding | undefined {
   return encoding === 'br' || encoding === 'gzip' ? encoding : undefined;
 }
 
-/** Higher levels take much longer, and make responses only slightly smaller. */
-const GZIP = { level: 1, chunkSize: STREAM_CHUNK_BYTES };
-const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 2 }, chunkSize: STREAM_CHUNK_BYTES };
+const encode = (chunks: AsyncIterable<Buffer>, encoding: Encoding | undefined): AsyncIterable<Buffer> =>
+  encoding === undefined ? chunks : (Readable.from(chunks).compose(ENCODERS[encoding]()) as AsyncIterable<Buffer>);
 
-const ENCODERS = {
-  gzip: { encodeSync: (chunk: Buffer) => gzipSync(chunk, GZIP), createStream: () => createGzip(GZIP) },
-  br: {
-    encodeSync: (chunk: Buffer) => brotliCompressSync(chunk, BROTLI),
-    createStream: () => createBrotliCompress(BROTLI),
-  },
-};
+async function writeAtClientsPace(response: ServerResponse, chunk: Buffer, context: ClientContext): Promise<void> {
+  if (response.destroyed || response.write(chunk)) return;
+  await waitForClient(response, context, (done) => response.once('drain', done));
+}
 
-type Encoding = keyof typeof ENCODERS;
+/**
+ * Calls `start`, and waits until it calls `done` or the client leaves.
+ *
+ * @returns false for an error of `done`, or if the client left
+ * @throws ApiError request_timeout
+ */
+async function waitForClient(
+  response: ServerResponse,
+  { signal, counters }: ClientContext,
+  start: (done: (error?: Error | null) => void) => void,
+): Promise<boolean> {
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  const leave = () => resolve(false);
+  const abort = () => reject(new ApiError('request_timeout', 'the client did not read the response in time'));
+  response.once('close', leave);
+  signal.addEventListener('abort', abort);
+  start((error) => resolve(!error));
+  try {
+    return await measurePhase(counters, 'client', () => promise);
+  } finally {
+    response.off('close', leave);
+    signal.removeEventListener('abort', abort);
+  }
+}
 
-/** Compresses the chunks. A short first chunk is the complete response; another thread would take longer for it. */
-function encode(first: Buffer, rest: AsyncIterable<Buffer>, encoding: Encoding | undefined) {
-  const encoder = encoding && ENCODERS[encoding];
-  if (first.length < STREAM_CHUNK_BYTES) return [encoder?.encodeSync(first) ?? first];
-  const chunks = Readable.from(rest);
-  chunks.unshift(first);
-  return (encoder === undefined ? chunks : chunks.compose(encoder.createStream())) as AsyncIterable<Buffer>;
+/**
+ * Discards the rest of the request's body for the time of {@link LINGER}, and then closes the connection (nginx calls
+ * this a lingering close). If it closed at once, a client that is still sending could lose the response. If the
+ * response has no Content-Length, the client learns only then that it is complete.
+ */
+function lingerAndClose(response: ServerResponse): void {
+  const { req: request } = response;
+  const close = () => void response.end();
+  const idle = setTimeout(close, LINGER.idleMs);
+  const total = setTimeout(close, LINGER.maxMs);
+  request.on('data', () => idle.refresh());
+  finished(request, () => {
+    clearTimeout(idle);
+    clearTimeout(total);
+    close();
+  });
 }

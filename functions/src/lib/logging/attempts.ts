@@ -11,14 +11,19 @@ interface CompletedFields extends AttemptFields {
   updated_at: number;
 }
 
-/** Returns the time from the claim to the completion, and the facts about the market. */
-const toCompletionFields = ({ claimed_at, updated_at, lists }: CompletedFields) => ({
-  since_claim_ms: updated_at - claimed_at,
+/** Returns the facts that the log and the request record show (docs/api.md#behaviour-of-add-price-lists). */
+export const getMarketFacts = ({ lists }: Pick<AttemptFields, 'lists'>) => ({
   market_found: lists !== null,
   currency_differs: lists?.currency_differs ?? false,
-  // One field with both facts, because the label of a metric can read only one field.
-  outcome: lists === null ? 'no_market' : lists.currency_differs ? 'other_currency' : 'created',
 });
+
+/** Returns the time from the claim to the completion, and the facts about the market. */
+function toCompletionFields({ claimed_at, updated_at, lists }: CompletedFields) {
+  const facts = getMarketFacts({ lists });
+  // One field with both facts, because the label of a metric can read only one field.
+  const outcome = !facts.market_found ? 'no_market' : facts.currency_differs ? 'other_currency' : 'created';
+  return { since_claim_ms: updated_at - claimed_at, ...facts, outcome };
+}
 
 export type PriceListLogger = ReturnType<typeof createPriceListLogger>;
 

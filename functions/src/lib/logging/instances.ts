@@ -7,9 +7,9 @@ export const logInstanceStarted = (entry: { version: string; commit: string; nod
 export const logApiKeyLinesIgnored = (lines: readonly number[]) =>
   logEvent('ERROR', 'api_key_lines_ignored', { lines });
 
-/** Logs that the platform stops this instance. @param requests number of requests in progress */
+/** Logs that the platform stops this instance. @param requests number of running handlers */
 export const logInstanceStopping = (requests: number) => logEvent('INFO', 'instance_stopping', { requests });
 
-/** Logs that this instance exits. @param unanswered number of requests whose responses are not complete */
+/** Logs that this instance exits. @param unanswered number of handlers that are still running */
 export const logInstanceStopped = (unanswered: number, duration_ms: number) =>
   logEvent(unanswered > 0 ? 'WARNING' : 'INFO', 'instance_stopped', { unanswered, duration_ms });

@@ -31,12 +31,6 @@ const keyListsSchema = z.object({
   currency_differs: z.boolean(),
 });
 
-/** Progress of the attempt at the last renewal of its lease. */
-const progressSchema = z.object({
-  entries_written: z.int(),
-  entries_total: z.int(),
-});
-
 /** What a person decided about the attempt. */
 const operatorActionSchema = z.object({
   action: z.enum(['resume', 'release']),
@@ -77,7 +71,6 @@ const keyRecordSchema = claimSchema
     updated_at: time,
     /** While the attempt is in progress, nobody else can take it over before this time. Renewals extend the lease. */
     lease_expires_at: time,
-    progress: progressSchema.nullable(),
     response: text.nullable(),
     failure: text.nullable(),
     failure_cause: z.enum(FAILURE_CAUSES).nullable(),
@@ -96,7 +89,6 @@ export type KeyLists = z.output<typeof keyListsSchema>;
 export type KeyRecord = z.output<typeof keyRecordSchema>;
 export type KeyStatus = KeyRecord['status'];
 export type OperatorAction = z.output<typeof operatorActionSchema>;
-export type Progress = z.output<typeof progressSchema>;
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 
 /** Returns the facts that the log and the request record show (docs/api.md#behaviour-of-add-price-lists). */

@@ -1,16 +1,17 @@
 import { FieldValue, Timestamp, type DocumentData, type DocumentReference } from 'firebase-admin/firestore';
-import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
 import type { WorkContext } from '../../../src/lib/work-context';
-import type { KeyRecord } from '../../../src/lib/schemas/key-record';
+import { keyDocumentId, type KeyRecord } from '../../../src/lib/schemas/key-record';
 import { audit } from '../../../audit/audit';
 import { createPriceLists } from '../../../src/price-lists/create';
-import type { Violation } from '../../../audit/invariants';
+import { release } from '../../../records/resolve';
+import type { Violation } from '../../../audit/violation';
+import { failCommits, isEntries } from '../../support/commits';
 import { TEST_START, useTestDatabase } from '../../support/database';
 import { getAuditReads } from '../../support/billed-documents';
 import { TEST_REQUEST, updateKey, writeMarket } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
-/** Runs the audit without the command. invariants.test.ts checks every rule except `key_readable` and `reference`. */
+/** Runs the audit without the command. checks.test.ts tests every rule except `key_readable` and `reference`. */
 
 const database = useTestDatabase();
 beforeEach(async () => {
@@ -38,6 +39,18 @@ async function retainUntil(request: DocumentReference, time: number): Promise<vo
   await batch.commit();
 }
 
+/** Fails the attempt of a key for an operator, and releases it. The next creation claims the key again. */
+async function failAndRelease(key: string): Promise<KeyRecord> {
+  const fault = failCommits(database, isEntries, { nth: 2 });
+  await expect(create(key)).rejects.toMatchObject({ code: 'creation_failed' });
+  fault.remove();
+  const record = await readKey(key);
+  const { db, context } = database.open();
+  database.clock.advance(1_000);
+  await release(record, { by: 'ada', reason: 'x' }, db, context);
+  return record;
+}
+
 const set = (path: string, data: DocumentData) => database.client.doc(path).set(data);
 
 async function runAudit(sampleSize = Infinity, changed: Partial<WorkContext> = {}) {
@@ -52,16 +65,31 @@ async function runAudit(sampleSize = Infinity, changed: Partial<WorkContext> = {
   return { report, found: found.sort(), progress };
 }
 
-test('a record with values that no call accepts is named, and other records are checked', async () => {
-  const { lists } = await create('a');
-  await getKey('a').update({ lists: { ...lists, price_list_id: 'a/b' } });
+test('it names a key record with ids that no document can have, and checks the other records', async () => {
+  await create('a');
+  await getKey('a').update({ 'lists.price_list_id': '__x__' });
   await create('b');
   await getKey('b').update({ fingerprint: 'another' });
   const { report, found } = await runAudit();
   expect(report.keys).toBe(2);
-  const named = found.filter(([, key]) => key === 'a').map(([, , , message]) => message);
-  expect(named).toContain('has values with which it cannot be checked');
+  expect(found).toContainEqual([
+    'key_readable',
+    'a',
+    getKey('a').path,
+    'is not a valid key record of schema version 1',
+  ]);
   expect(found).toContainEqual(['request', 'b', expect.any(String), 'differs from its attempt: fingerprint']);
+  expect(found.filter(([, key]) => key === null)).toEqual([]);
+});
+
+test('it writes nothing', async () => {
+  await failAndRelease('a');
+  await create('a');
+  const calls = database.recordCalls();
+  expect((await runAudit()).report).toMatchObject({ violations: 0, attempts: 2 });
+  expect(new Set(calls.map(({ rpc }) => rpc))).toEqual(
+    new Set(['RunQuery', 'BatchGetDocuments', 'RunAggregationQuery']),
+  );
 });
 
 describe('the audit reads', () => {
@@ -95,18 +123,15 @@ describe('the audit reads', () => {
     });
   });
 
-  test('the attempts in the history of a key', async () => {
-    const released = await create('a');
-    const settled = { ...released, settled_at: TEST_START, failure: 'failed' };
-    const later = await create('b');
-    await getKey('b').delete();
-    await getKey('a').set({ ...later, boq_list_id: 'a', history: [settled] });
-    const { report, found } = await runAudit();
-    expect(report).toMatchObject({ keys: 1, attempts: 2 });
-    expect([...new Set(found.map(([rule]) => rule))]).toEqual(['list_status', 'payload']);
+  test('a released attempt of a key that was claimed again, and one that was not', async () => {
+    await failAndRelease('a');
+    const counts = { violations: 0, keys: 1, attempts: 1 };
+    expect((await runAudit()).report).toMatchObject(counts);
+    await create('a');
+    expect((await runAudit()).report).toMatchObject({ ...counts, attempts: 2 });
   });
 
-  test('pages of 300, and reports its progress', async () => {
+  test('pages of 100, and reports its progress', async () => {
     const batch = database.client.batch();
     for (let i = 0; i < 300; i += 1) batch.set(database.client.doc(`price_list_idempotency/${i}`), {});
     await batch.commit();
@@ -149,25 +174,74 @@ describe('the audit reports', () => {
     expect((await runAudit(0)).found).toEqual([]);
   });
 
-  test('records of an attempt that differ, and a key under the hash of another', async () => {
-    const record = await create('a');
-    const { document_id, lists } = record;
+  test('records of an attempt that differ', async () => {
+    const { document_id, lists } = await create('a');
     const [request, costList, priceList] = [
       `price_list_requests/${document_id}`,
       `expected_forward_costs/${lists?.expected_forward_cost_id}`,
       `price_lists/${lists?.price_list_id}`,
     ];
-    await getKey('a').delete();
-    await getKey('elsewhere').set(record);
     await database.client.doc(request).update({ fingerprint: 'another' });
     await database.client.doc(costList).update({ status: 'failed' });
     await database.client.doc(priceList).update({ currency: 'XXX' });
     expect((await runAudit()).found.map(([rule, , path]) => [rule, path])).toEqual([
-      ['key_id', getKey('elsewhere').path],
       ['list_document', priceList],
       ['list_status', costList],
       ['request', request],
     ]);
+  });
+
+  test('a key record under the hash of another key, and that its records belong to none', async () => {
+    const record = await create('a');
+    await getKey('a').delete();
+    await getKey('elsewhere').set(record);
+    const rules = (await runAudit()).found.map(([rule]) => rule);
+    expect(rules).toEqual(['key_readable', 'reference', 'reference', 'reference']);
+  });
+
+  describe('of a released attempt whose key was claimed again', () => {
+    const getPaths = ({ document_id, lists }: KeyRecord) => ({
+      request: `price_list_requests/${document_id}`,
+      priceList: `price_lists/${lists?.price_list_id}`,
+    });
+    type Paths = ReturnType<typeof getPaths>;
+
+    test.each<[string, keyof Paths, object, rule: string, message: string]>([
+      [
+        'a list that is ready',
+        'priceList',
+        { status: 'ready' },
+        'list_status',
+        'is not failed, but its attempt is released',
+      ],
+      [
+        'a damaged id of a list',
+        'request',
+        { price_list_id: '__x__' },
+        'request',
+        'differs from its attempt: price_list_id',
+      ],
+      [
+        'a request record without a release',
+        'request',
+        { released: FieldValue.delete() },
+        'reference',
+        'belongs to no present or released attempt of a key',
+      ],
+    ])('%s', async (_, name, update, rule, message) => {
+      const paths = getPaths(await failAndRelease('a'));
+      await create('a');
+      await database.client.doc(paths[name]).update(update);
+      const found = (await runAudit()).found.map(([rule, , path, message]) => [rule, path, message]);
+      expect(found).toContainEqual([rule, paths[name], message]);
+    });
+
+    test('a list that does not exist', async () => {
+      const { priceList } = getPaths(await failAndRelease('a'));
+      await create('a');
+      await database.client.doc(priceList).delete();
+      expect((await runAudit()).found).toContainEqual(['list_document', 'a', priceList, 'does not exist']);
+    });
   });
 
   test('entries of a sample that are not stored', async () => {
@@ -185,7 +259,7 @@ describe('the audit reports', () => {
   test('a wrong sweep_due_at, unless it is corrected during the audit', async () => {
     await create('a');
     await getKey('a').update({ sweep_due_at: TEST_START });
-    const message = `has sweep_due_at ${TEST_START}, but it must be none`;
+    const message = 'has 2026-06-01T00:00:00.000Z in sweep_due_at, but must have none';
     expect((await runAudit()).found).toEqual([['sweep_due_at', 'a', getKey('a').path, message]]);
     const correct = async () => {
       await getKey('a').update({ sweep_due_at: FieldValue.delete() });
@@ -202,7 +276,7 @@ describe('the audit reports', () => {
     const { document_id } = await create('a');
     await database.client.doc(`price_list_requests/${document_id}/price_list_payload/0000`).delete();
     const { report, found } = await runAudit();
-    const message = 'cannot be used: 0 chunks are stored instead of 1';
+    const message = 'cannot be used: chunks of it are missing';
     expect(found).toEqual([['payload', 'a', `price_list_requests/${document_id}/price_list_payload`, message]]);
     // The last 1 is for the key record, which the audit reads again before it reports the violation.
     expect(report).toMatchObject({ violations: 1, attempts: 1, document_reads: 4 + 4 + 2 + 5 + 1 });
@@ -243,7 +317,7 @@ describe('the audit reports', () => {
     const message = 'belongs to no attempt of a key';
     expect((await runAudit()).found).toEqual([
       ['reference', null, 'expected_forward_costs/of-nothing', message],
-      ['reference', null, 'price_list_requests/of-nothing', message],
+      ['reference', null, 'price_list_requests/of-nothing', 'belongs to no present or released attempt of a key'],
       ['reference', null, 'price_lists/failed', message],
       ['reference', null, 'price_lists/ready', 'is ready, but belongs to no attempt of a key'],
     ]);
@@ -293,12 +367,12 @@ describe('while other processes change keys, it', () => {
 
   test('checks a key again, after a pause, as often as it has changed', async () => {
     await create('a');
-    await getKey('a').update({ response: null });
+    await getKey('a').update({ products_count: 8 });
     let changes = 0;
-    atRead(2, () => getKey('a').update({ automatic_resumes: changes < 3 ? (changes += 1) : 3 }), 100);
+    atRead(2, () => getKey('a').update({ failed_tries: changes < 3 ? (changes += 1) : 3 }), 100);
     const { report, found } = await runAudit();
-    expect(found.map(([rule]) => rule)).toEqual(['response']);
-    expect(report).toMatchObject({ violations: 1, keys: 1, attempts: 1 });
+    expect(found.map(([rule]) => rule)).toContain('payload');
+    expect(report).toMatchObject({ violations: found.length, keys: 1, attempts: 1 });
     expect(database.clock.slept).toEqual([500, 500]);
   });
 
@@ -308,17 +382,16 @@ describe('while other processes change keys, it', () => {
     for (const path of paths) await database.client.doc(path).update({ status: 'processing' });
     await updateKey(getKey('a'), { status: 'processing', response: null, lease_expires_at: 1 });
     expect((await runAudit()).found.map(([rule]) => rule)).toEqual(['lease']);
-    const progress = { entries_written: 1, entries_total: 2 };
-    atRead(2, () => updateKey(getKey('a'), { lease_expires_at: TEST_START + 1_000, progress }));
+    atRead(2, () => updateKey(getKey('a'), { lease_expires_at: TEST_START + 1_000 }));
     expect((await runAudit()).found).toEqual([]);
     expect(database.clock.slept).toEqual([]);
   });
 
   test('reports the violations of a key whose record becomes unreadable', async () => {
     await create('a');
-    await getKey('a').update({ response: null });
+    await getKey('a').update({ trace_id: 'another' });
     atRead(2, () => getKey('a').update({ schema_version: 2 }));
-    expect((await runAudit()).found.map(([rule]) => rule)).toEqual(['response']);
+    expect((await runAudit()).found.map(([rule]) => rule)).toEqual(['request']);
   });
 
   test('reports no record of a key that was claimed after the audit read the keys', async () => {
@@ -329,7 +402,19 @@ describe('while other processes change keys, it', () => {
     const { report, found } = await runAudit();
     expect(found).toEqual([]);
     expect(report).toMatchObject({ violations: 0, keys: 0, attempts: 0 });
-    // For each of the three records, the audit reads the record that names the key, and the key record.
-    expect(report.document_reads).toBe(4 + 3 * (1 + 1) + 6);
+    // It reads the request with its key, and for each list its request first. Six searches find three parents, of
+    // which it reads the request once more.
+    expect(report.document_reads).toBe(4 + 2 + 2 * (1 + 2) + 6 + 1);
+  });
+
+  test('reports no record of a key that is released and claimed again after the audit read the keys', async () => {
+    await create('a', 'nowhere');
+    const run = async () => {
+      const { db, context } = database.open();
+      await release(await readKey('a'), { by: 'ada', reason: 'x' }, db, context);
+      await create('a');
+    };
+    database.firestore.faults.inject({ rpc: 'RunQuery', nth: 2, action: { kind: 'call', run } });
+    expect((await runAudit()).found).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { KEEPALIVE_MS, LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { WRITE_SIZES } from '../../../src/lib/work-context';
 import { createPriceLists } from '../../../src/price-lists/create';
 import * as payloads from '../../../src/price-lists/payload';
-import { release } from '../../../src/price-lists/resume';
+import { release } from '../../../records/resolve';
 import { TEST_BATCH } from '../../resilience/calls';
 import { atCommit, failCommits, getCommits, getNames, isClaim, isEntries, isKeyEvent } from '../../support/commits';
 import { BODY, getRejection, getResponse, useCreations } from '../../support/creations';
@@ -63,7 +63,6 @@ describe('a creation', () => {
         response,
         failure: null,
         failure_cause: null,
-        progress: null,
         failed_tries: 0,
         actions: [],
       },
@@ -237,8 +236,9 @@ describe('a creation', () => {
     ['more bytes count as missing', `${'é'.repeat(5_000)}x`, null],
   ])('stores texts of a market: %s', async (_, text, expected) => {
     await database.client.doc('markets/market-1').set({ name: { en: text }, country_iso: text, currency_iso: text });
-    await create();
+    const { result } = await create();
     const iso = expected?.toUpperCase() ?? null;
+    expect(result).toMatchObject({ facts: { market_found: true, currency_differs: iso !== null } });
     expect((await readKey())['lists']).toMatchObject({
       market_name: expected,
       market_iso: iso,
@@ -324,7 +324,8 @@ describe('a lost reply', () => {
       await release((await readKey()) as unknown as KeyRecord, { by: 'operator', reason: null }, db, context);
     };
     database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action: { kind: 'call', run } });
-    expect(getRejection(await create(body))).toEqual(['review_required', undefined]);
+    const { result } = await create(body);
+    expect(result).toMatchObject({ code: 'review_required', headers: {}, needsOperator: false });
     expect(await readKey()).toMatchObject({ status: 'released' });
     expect((await database.client.collection('price_list_requests').get()).size).toBe(1);
   });

@@ -11,7 +11,6 @@ const own = createKeyRecord({
   owner: 'own',
   lists: TEST_LISTS,
   lease_expires_at: NOW + 1,
-  progress: { entries_written: 1, entries_total: 2 },
 });
 const expired: KeyRecord = { ...own, lease_expires_at: NOW };
 const failed: KeyRecord = {
@@ -44,12 +43,11 @@ const claim = { ...createKeyRecord({ owner: 'new', document_id: 'new', lists: TE
 /** A person whose name is that of the sweep is a person. */
 const operator = { by: 'sweep', reason: 'checked' };
 const resumed = { ...own, owner: 'new' };
-const progress = { entries_written: 2, entries_total: 2 };
 
 const EVENTS = {
   claim: { kind: 'claim', claim },
   'claim without a market': { kind: 'claim', claim: { ...claim, lists: null } },
-  renew: { kind: 'renew', attempt: own, progress },
+  renew: { kind: 'renew', attempt: own },
   complete: { kind: 'complete', attempt: own },
   fail: { kind: 'fail', attempt: own, failure: 'no access', cause: 'error' },
   stop: { kind: 'fail', attempt: own, failure: 'the instance stops', cause: 'stopped' },
@@ -72,7 +70,7 @@ const leaseEnded = {
   failure_cause: 'lease_expired',
   failed_tries: 1,
 };
-const taken = { ...updated, ...lease, status: 'processing', owner: 'new', progress: null };
+const taken = { ...updated, ...lease, status: 'processing', owner: 'new' };
 const takenByPerson = {
   ...taken,
   failed_tries: 0,
@@ -98,7 +96,7 @@ const ACCEPTED: [EventName, State[], changes: object, lists: string | null, outc
     null,
     'completed',
   ],
-  ['renew', OWN, { ...lease, progress }, null, 'owned'],
+  ['renew', OWN, lease, null, 'owned'],
   ['complete', OWN, { ...updated, status: 'completed', response: anyResponse }, 'ready', 'completed'],
   ['fail', OWN, { ...review, failure: 'no access', failure_cause: 'error', failed_tries: 1 }, 'failed', 'failed'],
   ['stop', OWN, { ...review, failure: 'the instance stops', failure_cause: 'stopped' }, 'failed', 'failed'],
@@ -223,7 +221,7 @@ function createEvent({ kind, isOfHolder, id, cause, isPerson, hasLists }: Step, 
     case 'claim':
       return { kind, claim: { ...claim, owner: `${i}`, document_id: `${i}`, lists: hasLists ? TEST_LISTS : null } };
     case 'renew':
-      return { kind, attempt, progress };
+      return { kind, attempt };
     case 'fail':
       return { kind, attempt, failure: 'an error', cause };
     case 'resume':

@@ -46,7 +46,7 @@ describe('the fingerprint', () => {
     expect(computeFingerprint(parseSubmission(body))).toBe(sha256(model(body)));
   });
 
-  test('is that of a text in the documents, whatever the version of the program', () => {
+  test('of a submission is the same in every version of the program', () => {
     const body = createPriceListBody(1, { name: 'Größe "A"' });
     const text =
       '{"info":{"boq_list_id":"boq-1","currency_iso":"USD","date":"06/2026","market_id":"market-1","name":"Größe \\"A\\""},' +
@@ -128,10 +128,8 @@ describe('a stored payload', () => {
 
   test('that the rules of this version reject is unusable', async () => {
     const text = `{"info":${JSON.stringify(submission.info)},"products":{" a":{}}}`;
-    const read = database.client
-      .doc('price_list_requests/document/price_list_payload/0000')
-      .set({ data: gzipSync(text) });
-    await read;
+    const chunk = { data: gzipSync(text) };
+    await database.client.doc('price_list_requests/document/price_list_payload/0000').set(chunk);
     const attempt = { document_id: 'document', fingerprint: sha256(text) };
     const message = 'it was accepted by a version with other rules';
     await expect(readStoredPayload(database.open().db, attempt)).rejects.toMatchObject({

@@ -1,13 +1,11 @@
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
-import type { KeyOutcome } from '../../../src/price-lists/key';
 import { createPriceLists } from '../../../src/price-lists/create';
-import { release, toResolutionError } from '../../../src/price-lists/resume';
+import { release } from '../../../records/resolve';
 import { checkInvariants } from '../../resilience/invariants';
 import { atCommit, failCommits, isEntries, isKeyEvent } from '../../support/commits';
 import { TEST_START } from '../../support/database';
 import { CRASHED, PRODUCTS, useFailedAttempts } from '../../support/failed-attempts';
-import { createKeyRecord } from '../../support/key-records';
 import { TEST_REQUEST } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
@@ -46,8 +44,11 @@ describe('a resume', () => {
   test('of a crashed attempt creates its lists again if somebody has deleted them, as processing and then as ready', async () => {
     const record = await fail('a', CRASHED);
     const { expected_forward_cost_id, price_list_id } = record.lists ?? {};
-    for (const path of [`expected_forward_costs/${expected_forward_cost_id}`, `price_lists/${price_list_id}`])
-      await database.client.recursiveDelete(database.client.doc(path));
+    for (const path of [`expected_forward_costs/${expected_forward_cost_id}`, `price_lists/${price_list_id}`]) {
+      const list = database.client.doc(path);
+      const { docs } = await list.collection('products').get();
+      await Promise.all([list, ...docs.map(({ ref }) => ref)].map((each) => each.delete()));
+    }
     database.clock.advance(5_000);
     let taken: unknown;
     atCommit(database, isEntries, async () => {
@@ -164,18 +165,4 @@ describe('a release', () => {
     expect(await runRelease(record)).toMatchObject({ code });
     expect(await readKey('a')).toEqual({ ...record, ...update });
   });
-});
-
-test.each<[KeyOutcome, string, string]>([
-  [{ kind: 'released' }, 'key_released', 'the key was released since it was read'],
-  [{ kind: 'payload_mismatch' }, 'key_released', 'the key was released since it was read'],
-  [{ kind: 'in_review', retryAfterMs: null }, 'key_in_review_again', 'the key requires review again since it was read'],
-  [{ kind: 'in_progress', retryAfterMs: 1 }, 'key_in_progress', 'another attempt on the key is in progress'],
-  [
-    { kind: 'completed', record: createKeyRecord(), response: '{}', isOwn: false },
-    'key_resolved',
-    'the key was resolved since it was read',
-  ],
-])('%j gives an operator the error %s', (outcome, code, message) => {
-  expect(toResolutionError(outcome)).toMatchObject({ code, message });
 });

@@ -117,8 +117,7 @@ export namespace Request {
 
         enum Direction {
             DIRECTION_UNSPECIFIED = 0,
-            ASCENDING = 1,
-            DESCENDING = 2
+            ASCENDING = 1
         }
 
         interface IFieldReference {
@@ -154,7 +153,6 @@ export namespace Request {
 
     interface IValue {
         integerValue?: (number|Long|null);
-        doubleValue?: (number|null);
         referenceValue?: (string|null);
         stringValue?: (string|null);
     }
@@ -162,44 +160,9 @@ export namespace Request {
     class Value implements IValue {
         constructor(properties?: Request.IValue);
         public integerValue?: (number|Long|null);
-        public doubleValue?: (number|null);
         public referenceValue?: (string|null);
         public stringValue?: (string|null);
-        public valueType?: ("integerValue"|"doubleValue"|"referenceValue"|"stringValue");
+        public valueType?: ("integerValue"|"referenceValue"|"stringValue");
         public static encode(message: Request.IValue, writer?: $protobuf.Writer): $protobuf.Writer;
-    }
-
-    interface ICommitRequest {
-        database?: (string|null);
-        writes?: (Request.IWrite[]|null);
-    }
-
-    class CommitRequest implements ICommitRequest {
-        constructor(properties?: Request.ICommitRequest);
-        public database: string;
-        public writes: Request.IWrite[];
-        public static encode(message: Request.ICommitRequest, writer?: $protobuf.Writer): $protobuf.Writer;
-    }
-
-    interface IWrite {
-        update?: (Request.IDocument|null);
-    }
-
-    class Write implements IWrite {
-        constructor(properties?: Request.IWrite);
-        public update?: (Request.IDocument|null);
-        public static encode(message: Request.IWrite, writer?: $protobuf.Writer): $protobuf.Writer;
-    }
-
-    interface IDocument {
-        name?: (string|null);
-        fields?: ({ [k: string]: Request.IValue }|null);
-    }
-
-    class Document implements IDocument {
-        constructor(properties?: Request.IDocument);
-        public name: string;
-        public fields: { [k: string]: Request.IValue };
-        public static encode(message: Request.IDocument, writer?: $protobuf.Writer): $protobuf.Writer;
     }
 }

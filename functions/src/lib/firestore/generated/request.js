@@ -256,7 +256,6 @@ $root.Request = (function() {
             var valuesById = {}, values = Object.create(valuesById);
             values[valuesById[0] = "DIRECTION_UNSPECIFIED"] = 0;
             values[valuesById[1] = "ASCENDING"] = 1;
-            values[valuesById[2] = "DESCENDING"] = 2;
             return values;
         })();
 
@@ -355,14 +354,13 @@ $root.Request = (function() {
         }
 
         Value.prototype.integerValue = null;
-        Value.prototype.doubleValue = null;
         Value.prototype.referenceValue = null;
         Value.prototype.stringValue = null;
 
         var $oneOfFields;
 
         Object.defineProperty(Value.prototype, "valueType", {
-            get: $util.oneOfGetter($oneOfFields = ["integerValue", "doubleValue", "referenceValue", "stringValue"]),
+            get: $util.oneOfGetter($oneOfFields = ["integerValue", "referenceValue", "stringValue"]),
             set: $util.oneOfSetter($oneOfFields)
         });
 
@@ -375,8 +373,6 @@ $root.Request = (function() {
                 throw Error("max depth exceeded");
             if (message.integerValue != null && Object.hasOwnProperty.call(message, "integerValue"))
                 writer.uint32(16).int64(message.integerValue);
-            if (message.doubleValue != null && Object.hasOwnProperty.call(message, "doubleValue"))
-                writer.uint32(25).double(message.doubleValue);
             if (message.referenceValue != null && Object.hasOwnProperty.call(message, "referenceValue"))
                 writer.uint32(42).string(message.referenceValue);
             if (message.stringValue != null && Object.hasOwnProperty.call(message, "stringValue"))
@@ -385,96 +381,6 @@ $root.Request = (function() {
         };
 
         return Value;
-    })();
-
-    Request.CommitRequest = (function() {
-
-        function CommitRequest(properties) {
-            this.writes = [];
-            if (properties)
-                for (var keys = Object.keys(properties), i = 0; i < keys.length; ++i)
-                    if (properties[keys[i]] != null && keys[i] !== "__proto__")
-                        this[keys[i]] = properties[keys[i]];
-        }
-
-        CommitRequest.prototype.database = "";
-        CommitRequest.prototype.writes = $util.emptyArray;
-
-        CommitRequest.encode = function encode(message, writer, q) {
-            if (!writer)
-                writer = $Writer.create();
-            if (q === undefined)
-                q = 0;
-            if (q > $util.recursionLimit)
-                throw Error("max depth exceeded");
-            if (message.database != null && Object.hasOwnProperty.call(message, "database"))
-                writer.uint32(10).string(message.database);
-            if (message.writes != null && message.writes.length)
-                for (var i = 0; i < message.writes.length; ++i)
-                    $root.Request.Write.encode(message.writes[i], writer.uint32(18).fork(), q + 1).ldelim();
-            return writer;
-        };
-
-        return CommitRequest;
-    })();
-
-    Request.Write = (function() {
-
-        function Write(properties) {
-            if (properties)
-                for (var keys = Object.keys(properties), i = 0; i < keys.length; ++i)
-                    if (properties[keys[i]] != null && keys[i] !== "__proto__")
-                        this[keys[i]] = properties[keys[i]];
-        }
-
-        Write.prototype.update = null;
-
-        Write.encode = function encode(message, writer, q) {
-            if (!writer)
-                writer = $Writer.create();
-            if (q === undefined)
-                q = 0;
-            if (q > $util.recursionLimit)
-                throw Error("max depth exceeded");
-            if (message.update != null && Object.hasOwnProperty.call(message, "update"))
-                $root.Request.Document.encode(message.update, writer.uint32(10).fork(), q + 1).ldelim();
-            return writer;
-        };
-
-        return Write;
-    })();
-
-    Request.Document = (function() {
-
-        function Document(properties) {
-            this.fields = {};
-            if (properties)
-                for (var keys = Object.keys(properties), i = 0; i < keys.length; ++i)
-                    if (properties[keys[i]] != null && keys[i] !== "__proto__")
-                        this[keys[i]] = properties[keys[i]];
-        }
-
-        Document.prototype.name = "";
-        Document.prototype.fields = $util.emptyObject;
-
-        Document.encode = function encode(message, writer, q) {
-            if (!writer)
-                writer = $Writer.create();
-            if (q === undefined)
-                q = 0;
-            if (q > $util.recursionLimit)
-                throw Error("max depth exceeded");
-            if (message.name != null && Object.hasOwnProperty.call(message, "name"))
-                writer.uint32(10).string(message.name);
-            if (message.fields != null && Object.hasOwnProperty.call(message, "fields"))
-                for (var keys = Object.keys(message.fields), i = 0; i < keys.length; ++i) {
-                    writer.uint32(18).fork().uint32(10).string(keys[i]);
-                    $root.Request.Value.encode(message.fields[keys[i]], writer.uint32(18).fork(), q + 1).ldelim().ldelim();
-                }
-            return writer;
-        };
-
-        return Document;
     })();
 
     return Request;

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { Firestore } from 'firebase-admin/firestore';
 import type { EndedCall, Rpc } from '../../../../../packages/firestore-local/src';
 import { configureClient, createDatabase, type Database } from '../../../../src/lib/firestore/database';
@@ -22,32 +21,6 @@ afterEach(() => {
 const open = (firestore = database.client) =>
   createDatabase(firestore, createWorkContext(new AbortController().signal));
 
-const readAll = (documents: AsyncIterable<unknown>) => Readable.from(documents).toArray();
-
-test('a stream is closed when its reader stops', async () => {
-  const documents = Readable.from(['first', 'second']);
-  const query = database.client.collection('a');
-  jest.spyOn(query, 'stream').mockReturnValue(documents);
-  const reader = open().stream(query)[Symbol.asyncIterator]();
-  await reader.next();
-  await reader.return?.();
-  expect(documents.destroyed).toBe(true);
-});
-
-test('a stream fails and is closed when its request is aborted', async () => {
-  const documents = new Readable({ read: () => undefined });
-  const query = database.client.collection('a');
-  jest.spyOn(query, 'stream').mockReturnValue(documents);
-  const controller = new AbortController();
-  const reader = createDatabase(database.client, createWorkContext(controller.signal))
-    .stream(query)
-    [Symbol.asyncIterator]();
-  const next = reader.next();
-  controller.abort();
-  await expect(next).rejects.toMatchObject({ name: 'AbortError' });
-  expect(documents.destroyed).toBe(true);
-});
-
 interface Tried {
   rpc: Rpc;
   timeout: keyof typeof CALL_TIMEOUTS_MS;
@@ -56,7 +29,7 @@ interface Tried {
 
 const CALLS: Record<string, Tried> = {
   read: { rpc: 'BatchGetDocuments', timeout: 'read', call: (db) => db.getAll(db.firestore.doc('a/b')) },
-  query: { rpc: 'RunQuery', timeout: 'read', call: (db) => readAll(db.stream(db.firestore.collection('a'))) },
+  query: { rpc: 'RunQuery', timeout: 'read', call: (db) => db.get(db.firestore.collection('a')) },
   count: { rpc: 'RunAggregationQuery', timeout: 'read', call: (db) => db.count(db.firestore.collection('a')) },
   'count of entries': {
     rpc: 'RunAggregationQuery',
@@ -67,11 +40,6 @@ const CALLS: Record<string, Tried> = {
     rpc: 'Commit',
     timeout: 'commit',
     call: (db) => db.commit((writes) => writes.set(db.firestore.doc('a/b'), { c: 1 })),
-  },
-  'commit of entries': {
-    rpc: 'Commit',
-    timeout: 'commit',
-    call: (db) => db.commitPriceEntries({ collection: 'a', field: 'c', ids: ['b'], prices: Float64Array.of(1) }),
   },
 };
 
@@ -86,9 +54,8 @@ const CODES = {
 
 describe.each(Object.entries(CALLS))('a %s', (_, { rpc, timeout, call }) => {
   test('without a response fails at its timeout', async () => {
-    // Opens both connections, which on a busy machine can take longer than a short timeout.
+    // Opens the connection, which on a busy machine can take longer than a short timeout.
     await call(open());
-    await CALLS['commit of entries']?.call(open());
     Object.assign(CALL_TIMEOUTS_MS, SHORT_MS);
     // Only a new client has the short deadlines.
     const impatient = configureClient(new Firestore({ projectId: TEST_PROJECT }));
@@ -123,11 +90,17 @@ test('a query whose documents stop arriving fails after the timeout of a read', 
   Object.assign(CALL_TIMEOUTS_MS, SHORT_MS);
   const impatient = configureClient(new Firestore({ projectId: TEST_PROJECT }));
   database.firestore.faults.inject({ rpc: 'RunQuery', times: 100, when: { messages: 2 }, action: { kind: 'hang' } });
-  const found: string[] = [];
-  const read = async () => {
-    for await (const { id } of open(impatient).stream(impatient.collection('numbers'))) found.push(id);
-  };
-  await expect(read()).rejects.toMatchObject({ code: 4 });
-  expect(found).toEqual(['1', '2']);
+  await expect(open(impatient).get(impatient.collection('numbers'))).rejects.toMatchObject({ code: 4 });
   await impatient.terminate();
+});
+
+test('a commit writes all or nothing, and counts as one call', async () => {
+  const context = createWorkContext(new AbortController().signal);
+  const db = createDatabase(database.client, context);
+  const [first, second] = [database.client.doc('all/first'), database.client.doc('all/second')];
+  await second.set({});
+  const committed = db.commit((writes) => writes.set(first, {}).create(second, {}));
+  await expect(committed).rejects.toMatchObject({ code: 6 });
+  expect((await first.get()).exists).toBe(false);
+  expect(context.counters.firestoreCalls).toBe(1);
 });

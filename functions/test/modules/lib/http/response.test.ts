@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { MAX_BUFFERED_RESPONSE_BYTES, sendResponse, type OutgoingResponse } from '../../../../src/lib/http/response';
 import { createWorkContext } from '../../../../src/lib/work-context';
@@ -63,7 +64,29 @@ test('a response has its status, its headers, and those of JSON', async () => {
     'x-one': '1',
     'content-type': 'application/json; charset=utf-8',
     'content-length': '8',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
   });
+});
+
+test('a response without a body has no headers of a body', async () => {
+  const { status, headers, bytes } = await fetchResponse({ status: 204 });
+  expect([status, bytes.length, headers['content-type'], headers['content-length']]).toEqual([
+    204,
+    0,
+    undefined,
+    undefined,
+  ]);
+  expect(headers['cache-control']).toBe('no-store');
+});
+
+test('a second response to the same request is dropped', async () => {
+  respond = async (response) => {
+    const results = [await sendResponse(response, { body: '1' }, context)];
+    return [...results, await sendResponse(response, { status: 500, body: '2' }, context)];
+  };
+  expect(await send()).toMatchObject({ status: 200, text: '1' });
+  expect(await sent).toEqual([true, false]);
 });
 
 describe('the encoding', () => {
@@ -79,7 +102,7 @@ describe('the encoding', () => {
     ['*', 'br'],
   ])('for Accept-Encoding %s is %s', async (accepted, expected) => {
     const body = createText(2_000);
-    const { headers, bytes, text } = await fetchResponse({ status: 200, body }, accepted);
+    const { headers, bytes, text } = await fetchResponse({ body }, accepted);
     expect(headers['content-encoding']).toBe(expected);
     expect(headers['content-length']).toBe(String(bytes.length));
     expect(text).toBe(body);
@@ -89,24 +112,23 @@ describe('the encoding', () => {
     [1_023, undefined],
     [1_024, 'gzip'],
   ])('of %d bytes is %s', async (length, expected) => {
-    const { headers } = await fetchResponse({ status: 200, body: 'x'.repeat(length) }, 'gzip');
+    const { headers } = await fetchResponse({ body: 'x'.repeat(length) }, 'gzip');
     expect(headers['content-encoding']).toBe(expected);
   });
 
-  test.each<[string, (text: string) => Buffer]>([
-    ['gzip', (text) => gzipSync(text, { level: 1 })],
-    ['br', (text) => brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 2 } })],
-  ])('%s has level 1 of gzip or quality 2 of Brotli', async (encoding, compress) => {
-    const text = createText(60 * KIB);
-    const { bytes } = await fetchResponse({ status: 200, body: text }, encoding);
-    expect(bytes.length).toBe(compress(text).length);
+  test.each([
+    ['gzip', gzipSync(createText(60 * KIB), { level: 1 })],
+    ['br', brotliCompressSync(createText(60 * KIB), { params: { [constants.BROTLI_PARAM_QUALITY]: 2 } })],
+  ])('%s has about the size of level 1 of gzip, or of quality 2 of Brotli', async (encoding, expected) => {
+    const { bytes } = await fetchResponse({ body: createText(60 * KIB) }, encoding);
+    expect(Math.abs(bytes.length - expected.length)).toBeLessThan(expected.length / 100);
   });
 
   test.each([64 * KIB - 1, 64 * KIB, 200 * KIB])('of a stream of %d bytes is that of one text', async (length) => {
     const body = createText(length);
     for (const accepted of ['gzip', 'br', undefined]) {
       const texts = body.match(/[^]{1,10000}/g) ?? [];
-      const { headers, bytes, text } = await fetchResponse({ status: 200, body: stream(...texts) }, accepted);
+      const { headers, bytes, text } = await fetchResponse({ body: stream(...texts) }, accepted);
       expect([headers['content-encoding'], headers['content-length']]).toEqual([accepted, String(bytes.length)]);
       expect(text === body).toBe(true);
     }
@@ -118,7 +140,7 @@ describe('a large response', () => {
   const times = (count: number) => Array<string>(count).fill(text);
 
   test('of the maximum buffered size has a Content-Length', async () => {
-    const { headers, bytes } = await fetchResponse({ status: 200, body: stream(...times(30)) });
+    const { headers, bytes } = await fetchResponse({ body: stream(...times(30)) });
     expect([headers['content-length'], bytes.length]).toEqual([
       String(MAX_BUFFERED_RESPONSE_BYTES),
       MAX_BUFFERED_RESPONSE_BYTES,
@@ -148,7 +170,7 @@ describe('a large response', () => {
         yield* stream(...times(30));
         throw new Error('the database is gone');
       };
-      await sendResponse(given, { status: 200, body: body() }, context).catch((error: unknown) => {
+      await sendResponse(given, { body: body() }, context).catch((error: unknown) => {
         expect(error).toMatchObject({ message: 'the database is gone' });
         expect(given.headersSent).toBe(false);
         given.writeHead(500).end('error');
@@ -168,12 +190,47 @@ test('a response stops reading when its client disconnects', async () => {
         yield* stream(createText(70 * KIB));
       }
     };
-    return sendResponse(response, { status: 200, body: body() }, context);
+    return sendResponse(response, { body: body() }, context);
   };
   await expect(send()).rejects.toThrow();
   expect(await sent).toBe(false);
   expect(reads).toBeLessThan(10);
 });
+
+/** Opens a request of a client that reads only the head of the response. */
+async function openWithoutReading(): Promise<IncomingMessage> {
+  const opened = get({ host: '127.0.0.1', port: getPort(), agent: false });
+  const [incoming] = (await once(opened, 'response')) as [IncomingMessage];
+  incoming.on('error', () => undefined);
+  return incoming;
+}
+
+test.each([undefined, 'gzip'])(
+  'a long response, encoded as %s, waits for a client that does not read',
+  async (encoding) => {
+    let reads = 0;
+    // Random text, so that the compressed response is long too.
+    const text = randomBytes(500_000).toString('base64');
+    respond = (response) => {
+      if (encoding !== undefined) response.req.headers['accept-encoding'] = encoding;
+      const body = async function* () {
+        for (; reads < 110; reads += 1) yield* stream(text);
+      };
+      return sendResponse(response, { body: body() }, context);
+    };
+    const incoming = await openWithoutReading();
+    let before = -1;
+    while (reads > before) {
+      before = reads;
+      await delay(300);
+    }
+    // About 30 MB are buffered, and some MB are in the buffers of both sockets.
+    expect(reads).toBeLessThan(90);
+    incoming.resume();
+    expect(await sent).toBe(true);
+    expect(reads).toBe(110);
+  },
+);
 
 test.each([
   ['between the chunks of a long response', 60],
@@ -183,16 +240,104 @@ test.each([
   const outcomes: unknown[] = [];
   respond = (response) => {
     const body = stream(...Array<string>(count).fill('x'.repeat(1_000_000)));
-    const sending = sendResponse(response, { status: 200, body }, createWorkContext(timeout.signal));
+    const sending = sendResponse(response, { body }, createWorkContext(timeout.signal));
     return sending.finally(() => outcomes.push('ended'));
   };
-  const [incoming] = (await once(get({ host: '127.0.0.1', port: getPort(), agent: false }), 'response')) as [
-    IncomingMessage,
-  ];
-  incoming.on('error', () => undefined);
+  const incoming = await openWithoutReading();
   await delay(300);
   expect(outcomes).toEqual([]);
   timeout.abort();
   expect(await sent).toMatchObject({ code: 'request_timeout' });
   incoming.destroy();
+});
+
+describe('a response to an incomplete request', () => {
+  let socket: Socket;
+  let response: ServerResponse;
+  let received: string;
+
+  afterEach(() => {
+    jest.useRealTimers();
+    socket.destroy();
+  });
+
+  /** Responds after the head of a request with a body of 100 MB. Timers run only when the test advances them. */
+  async function open(outgoing: OutgoingResponse = { body: '"done"' }): Promise<void> {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'performance'] });
+    const responded = Promise.withResolvers<unknown>();
+    respond = async (given) => {
+      response = given;
+      const result = await sendResponse(given, outgoing, context);
+      responded.resolve(result);
+      return result;
+    };
+    received = '';
+    socket = connect(getPort(), '127.0.0.1').on('error', () => undefined);
+    socket.on('data', (bytes: Buffer) => (received += bytes.toString()));
+    socket.write('POST / HTTP/1.1\r\nHost: service\r\nContent-Length: 100000000\r\n\r\n');
+    expect(await responded.promise).toBe(true);
+    await settle();
+  }
+
+  /** Lets bytes travel over the connection. */
+  async function settle(): Promise<void> {
+    for (let i = 0; i < 50; i += 1) await turn();
+  }
+
+  async function sendBytes(bytes: string | Buffer): Promise<void> {
+    const before = response.req.socket.bytesRead;
+    socket.write(bytes);
+    while (response.req.socket.bytesRead < before + bytes.length) await turn();
+    await settle();
+  }
+
+  async function isOpenAfter(ms: number): Promise<boolean> {
+    jest.advanceTimersByTime(ms);
+    await settle();
+    return !socket.destroyed;
+  }
+
+  test('is complete before the body has arrived, and the connection stays open', async () => {
+    await open();
+    expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n(.*\r\n)?Connection: close\r\n.*"done"$/s);
+    expect([socket.destroyed, response.writableEnded]).toEqual([false, false]);
+  });
+
+  test('is sent if it has no body', async () => {
+    await open({ status: 204 });
+    expect(received).toMatch(/^HTTP\/1\.1 204 /);
+  });
+
+  test('closes the connection 2 s after the last byte', async () => {
+    await open();
+    expect(await isOpenAfter(1_900)).toBe(true);
+    await sendBytes('x');
+    expect(await isOpenAfter(1_900)).toBe(true);
+    expect(await isOpenAfter(100)).toBe(false);
+  });
+
+  test('closes the connection after 5 s, although bytes still arrive', async () => {
+    await open();
+    for (let i = 0; i < 4; i += 1) {
+      expect(await isOpenAfter(1_200)).toBe(true);
+      await sendBytes('x');
+    }
+    expect(await isOpenAfter(200)).toBe(false);
+  });
+
+  test('discards the body, however large it is', async () => {
+    await open();
+    await sendBytes(Buffer.alloc(64 * 1024 * KIB));
+    expect(await isOpenAfter(1_900)).toBe(true);
+    await sendBytes(Buffer.alloc(100_000_000 - 64 * 1024 * KIB));
+    expect([socket.destroyed, response.writableEnded]).toEqual([true, true]);
+  });
+
+  test('leaves no timer when the client disconnects', async () => {
+    await open();
+    const closed = once(response, 'close');
+    socket.destroy();
+    await closed;
+    expect(jest.getTimerCount()).toBe(0);
+  });
 });

@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import openapi from '../../../../../docs/openapi.json';
-import { infoSchema, validateProductId } from '../../../../src/lib/schemas/add-price-lists';
-import { createPriceListParser } from '../../../../src/price-lists/submission-parser';
+import { parseJson } from '../../../../src/lib/json';
+import { infoSchema, parsePriceLists, validateProductId } from '../../../../src/lib/schemas/add-price-lists';
 import { anyCharacter } from '../../../support/arbitrary-text';
 import { operations } from '../../../support/operations';
-import { parseSubmission, parseText } from '../../../support/submissions';
 import {
   findInvalidPaths,
   invalidTexts,
@@ -14,25 +13,27 @@ import {
   withLabels,
 } from '../../../support/validation';
 
-/** Tests `info` and product ids. product-validation.test.ts tests prices, submission-parser.test.ts the whole body. */
+/** Tests `info` and product ids. product-validation.test.ts tests prices, submission.test.ts the whole body. */
 
 const { body } = operations.addPriceLists;
 
 const { products } = openapi.components.schemas.AddPriceListsRequest.properties;
 const PATTERN = new RegExp(products.propertyNames.pattern);
 
-const pathsOf = (info: object) => findInvalidPaths(() => parseSubmission({ ...body, info: { ...body.info, ...info } }));
+const parseBody = (value: unknown) => parsePriceLists(parseJson(JSON.stringify(value)));
+
+const pathsOf = (info: object) => findInvalidPaths(() => parseBody({ ...body, info: { ...body.info, ...info } }));
 
 /** Returns the error paths of one product. Its id is written as JSON, so that it can be `__proto__`. */
 const pathsOfProduct = (id: string) => {
   const products = `{${JSON.stringify(id)}:{"price_list_price":1,"expected_forward_cost_price":1}}`;
   const text = `{"info":${JSON.stringify(body.info)},"products":${products}}`;
-  return findInvalidPaths(() => parseText(createPriceListParser(), text));
+  return findInvalidPaths(() => parsePriceLists(parseJson(text)));
 };
 
 describe('info', () => {
   test.each([undefined, null, 'text', 1, [], ['a']])('%j is rejected at its own path', (info) => {
-    expect(findInvalidPaths(() => parseSubmission({ ...body, info }))).toEqual(['info']);
+    expect(findInvalidPaths(() => parseBody({ ...body, info }))).toEqual(['info']);
   });
 
   /** All fields except these two accept free text. */

@@ -1,17 +1,33 @@
-import { parseKeyRecord } from '../../../../src/lib/schemas/key-record';
-import { createKeyRecord, TEST_LISTS } from '../../../support/key-records';
+import { keyDocumentId, parseKeyRecord } from '../../../../src/lib/schemas/key-record';
+import { completed, createKeyRecord, failed, TEST_LISTS } from '../../../support/key-records';
 
-test('a record keeps the fields that a later version added to it and its nested objects, without `sweep_due_at`', () => {
-  const added = { added_later: { a: 1 } };
-  const lists = { ...TEST_LISTS, ...added };
-  const record = createKeyRecord({ lists });
-  const stored = {
-    ...record,
-    ...added,
-    lists,
-    progress: { entries_written: 1, entries_total: 2, started_at: 3, measured_at: 4, ...added },
-    history: [{ ...record, settled_at: 5, ...added }],
-    actions: [{ action: 'resume', at: 6, by: 'operator', reason: null, ...added }],
-  };
-  expect(parseKeyRecord({ ...stored, sweep_due_at: 7 })).toEqual(stored);
+const ID = keyDocumentId('boq-1');
+
+test('a key is stored under the SHA-256 of its text', () => {
+  expect(keyDocumentId('Größe 1')).toBe('3852322f07e05eb0fd0ff84918a35ed5dcc6c44549e71bcdd7af5df3ac0f92b3');
+});
+
+test('a record of the schema is read as it is stored', () => {
+  const record = createKeyRecord({ lists: TEST_LISTS });
+  expect(parseKeyRecord(record, ID)).toEqual(record);
+});
+
+test.each<[string, object]>([
+  ['of a newer schema', { schema_version: 2 }],
+  ['under the hash of another key', { boq_list_id: 'boq-2' }],
+  ['whose document id is a path', { document_id: 'a/b' }],
+  ['whose list id is empty', { lists: { ...TEST_LISTS, expected_forward_cost_id: '' } }],
+  ['whose list id is reserved', { lists: { ...TEST_LISTS, price_list_id: '__x__' } }],
+  ['whose lease is unknown', { lease_expires_at: null }],
+  ['whose lease ends at no integer', { lease_expires_at: 0.5 }],
+  ['whose lease ends after the last Date', { lease_expires_at: 8.64e15 + 1 }],
+  ['whose claim has a text as its time', { claimed_at: '0' }],
+  ['with a negative number of tries', { failed_tries: -1 }],
+  ['that is completed without a response', { ...completed, response: null }],
+  ['that is not completed but has a response', { ...failed, response: '{}' }],
+  ['that is in review without a cause', { ...failed, failure_cause: null }],
+  ['that is in review without a failure', { ...failed, failure: null }],
+  ['with an action of no kind', { actions: [{ action: 'undo', at: 0, by: 'ada', reason: null }] }],
+])('a record %s is unreadable', (_, fields) => {
+  expect(parseKeyRecord({ ...createKeyRecord(), ...fields }, ID)).toBeUndefined();
 });

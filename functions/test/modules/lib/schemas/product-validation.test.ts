@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { ValidationError } from '../../../../src/lib/errors';
-import { addPriceListsRequestSchema } from '../../../../../scripts/openapi/bodies';
-import { createPriceListParser } from '../../../../src/price-lists/submission-parser';
-import { createPriceListBody, parseText, toProductEntries } from '../../../support/submissions';
+import { parseJson } from '../../../../src/lib/json';
+import { addPriceListsRequestSchema, parsePriceLists } from '../../../../src/lib/schemas/add-price-lists';
+import { createPriceListBody } from '../../../support/submissions';
 
 /** Numbers of every kind, and values that are not numbers. */
 const value: fc.Arbitrary<unknown> = fc.oneof(
@@ -41,8 +41,8 @@ test('prices are validated as by the schema, with and without the fast path', ()
       const text = textOf({ info: createPriceListBody(1).info, products: { a: prices } });
       const { data, error } = addPriceListsRequestSchema.safeParse(JSON.parse(text));
       try {
-        const { products } = parseText(createPriceListParser(), text);
-        expect(toProductEntries(products)).toEqual(Object.entries(data?.products ?? {}));
+        const { products } = parsePriceLists(parseJson(text));
+        expect([...products]).toEqual(Object.entries(data?.products ?? {}));
       } catch (thrown) {
         if (!(thrown instanceof ValidationError)) throw thrown;
         expect(thrown.errors).toEqual(error?.issues.map(({ path, message }) => ({ path: path.join('.'), message })));

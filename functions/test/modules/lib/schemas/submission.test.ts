@@ -1,17 +1,19 @@
-import { ValidationError, type FieldError } from '../../../src/lib/errors';
+import { ValidationError, type FieldError } from '../../../../src/lib/errors';
+import { parseJson } from '../../../../src/lib/json';
 import {
-  createPriceListParser,
   MAX_FIELD_ERRORS,
+  parsePriceLists,
+  productPricesSchema,
   type PriceListSubmission,
-} from '../../../src/price-lists/submission-parser';
-import { createPriceListBody, parseText, toProductEntries } from '../../support/submissions';
+} from '../../../../src/lib/schemas/add-price-lists';
+import { createPriceListBody } from '../../../support/submissions';
 
-/** add-price-lists.test.ts and product-validation.test.ts in lib/schemas test the rules of the fields. */
+/** add-price-lists.test.ts and product-validation.test.ts test the rules of the fields. */
 
 const { info } = createPriceListBody(0);
 const INFO = JSON.stringify(info);
 
-const parse = (json: string): PriceListSubmission => parseText(createPriceListParser(), json);
+const parse = (json: string): PriceListSubmission => parsePriceLists(parseJson(json));
 const parseProducts = (products: string) => parse(`{"info":${INFO},"products":${products}}`);
 
 function getError(run: () => unknown): ValidationError {
@@ -34,13 +36,7 @@ describe('a submission', () => {
     const products = `{${members.map((member) => member.replace(/\d+$/, (price) => product(Number(price), Number(price) / 2))).join()}}`;
     const submission = parse(`{"products":${products},"info":${INFO}}`);
     expect(submission.info).toEqual({ ...info, currency_iso: 'USD' });
-    expect(
-      toProductEntries(submission.products).map(([id, prices]) => [
-        id,
-        prices.price_list_price,
-        prices.expected_forward_cost_price,
-      ]),
-    ).toEqual([
+    expect([...submission.products].map(([id, prices]) => [id, ...Object.values(prices)])).toEqual([
       ['10', 3, 1.5],
       ['9', 4, 2],
       ['B', 8, 4],
@@ -51,32 +47,33 @@ describe('a submission', () => {
     ]);
   });
 
-  test('allocates only the memory that its prices need', () => {
-    const { products } = parseProducts(`{"a":${product(1)},"b":${product(2)},"c":${product(3)}}`);
-    expect(products.priceListPrices).toEqual(Float64Array.of(1, 2, 3));
-    expect(products.priceListPrices.buffer.byteLength).toBe(24);
+  test('has each identifier as the text has it', () => {
+    const ids = ['constructor', 'toString', 'a"b', '"', '\\', 'a\nb', '\u0001', 'é'];
+    const { products } = parseProducts(`{${ids.map((id) => `${JSON.stringify(id)}:${product(1)}`).join()}}`);
+    expect([...products.keys()]).toEqual(ids.sort());
+    const escaped = parseProducts(`{"a\\"":${product(1)},"\\u0061\\u0022":${product(2)}}`);
+    expect([...escaped.products]).toEqual([['a"', { price_list_price: 2, expected_forward_cost_price: 0 }]]);
   });
 
   test('uses the last of several `products` members', () => {
     const { products } = parse(
       `{"products":{"a":${product(1)},"bad/id":1},"info":${INFO},"products":{"b":${product(2)}}}`,
     );
-    expect(products.ids).toEqual(['b']);
+    expect([...products.keys()]).toEqual(['b']);
   });
 
   test('stores -0 as 0, and prices of any size', () => {
     const prices = `{"price_list_price":-0,"expected_forward_cost_price":1.7976931348623157e308}`;
     const { products } = parseProducts(`{"a":${prices},"b":${product(5e-324, 0)}}`);
-    expect(Object.is(products.priceListPrices[0], 0)).toBe(true);
-    expect(products.expectedForwardCostPrices[0]).toBe(Number.MAX_VALUE);
-    expect(products.priceListPrices[1]).toBe(5e-324);
+    expect(products.get('a')).toEqual({ price_list_price: 0, expected_forward_cost_price: Number.MAX_VALUE });
+    expect(products.get('b')?.price_list_price).toBe(5e-324);
   });
 
   test('ignores unknown fields', () => {
     const products = `{"a":{"note":1,${product(1).slice(1)}}`;
     const submission = parse(`{"info":{"note":1,${INFO.slice(1)},"products":${products},"note":1}`);
     expect(submission.info).toEqual({ ...info, currency_iso: 'USD' });
-    expect(submission.products.ids).toEqual(['a']);
+    expect([...submission.products]).toEqual([['a', { price_list_price: 1, expected_forward_cost_price: 0 }]]);
   });
 });
 
@@ -147,5 +144,20 @@ describe('an invalid body', () => {
     expect(getError(() => parseProducts(odd)).errors).toHaveLength(MAX_FIELD_ERRORS);
     const withInfo = getError(() => parse(`{"products":${createProducts(98)}}`));
     expect([withInfo.errors.length, withInfo.errors[0]?.path, withInfo.isComplete]).toEqual([99, 'info', true]);
+  });
+
+  test('has a path of well-formed Unicode for each identifier', () => {
+    expect(getProductErrors(`{"":${product(1)},"a\\ud800":${product(1)}}`)).toEqual([
+      { path: 'products.', message: 'Expected a non-empty product identifier' },
+      { path: 'products.a\ufffd', message: 'Expected well-formed Unicode, received a lone surrogate' },
+    ]);
+  });
+
+  test('costs no more after its hundredth error', () => {
+    const parse = jest.spyOn(productPricesSchema, 'safeParse');
+    const products = `{${Array.from({ length: 100_000 }, (_, i) => `"${i}":{"price_list_price":1}`).join()}}`;
+    expect(getProductErrors(products)).toHaveLength(MAX_FIELD_ERRORS);
+    expect(parse).toHaveBeenCalledTimes(MAX_FIELD_ERRORS);
+    parse.mockRestore();
   });
 });

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { prepareEachRequest } from '../../../../src/lib/http/incoming-requests';
+import { getTraceId } from '../../../../src/lib/instance/requests';
+import { startInstance } from '../../../../src/lib/instance/start';
 import { sendRequest } from '../../../support/http';
 
 const OPERATIONS = readdirSync('functions/src').filter((file) => file.endsWith('.ts') && file !== 'index.ts');
@@ -20,7 +21,7 @@ describe('each request of a process that serves functions', () => {
   let received: Pick<IncomingMessage, 'url' | 'headers'>[];
 
   beforeAll(async () => {
-    prepareEachRequest();
+    startInstance();
     server = createServer((request, response) => {
       received.push({ url: request.url, headers: request.headers });
       response.end();
@@ -72,12 +73,25 @@ describe('each request of a process that serves functions', () => {
     ['traceparent', PARENT.toUpperCase()],
     ['traceparent', `${PARENT}-more`],
     ['traceparent', [PARENT, PARENT]],
+    ['traceparent', PARENT.replace('00', 'ff')],
     ['x-cloud-trace-context', `${TRACE}/${'1'.repeat(21)}`],
+    ['x-cloud-trace-context', `${TRACE}/18446744073709551616`],
     ['x-cloud-trace-context', `${'1'.repeat(4_000)}/1`],
     ['x-cloud-trace-context', `${TRACE}/1;o=${'x'.repeat(100)}`],
   ])('loses a malformed %s (%#)', async (name, value) => {
     const request = await receive('/', { [name]: value, 'x-other': '1' });
     expect(request?.headers[name]).toBeUndefined();
     expect(request?.headers['x-other']).toBe('1');
+  });
+
+  test.each([
+    ['traceparent', { traceparent: PARENT }, TRACE],
+    ["Google's header", { 'x-cloud-trace-context': `${TRACE.toUpperCase()}/123;o=1` }, TRACE],
+    ['both: traceparent', { traceparent: PARENT, 'x-cloud-trace-context': `${'a'.repeat(32)}/1` }, TRACE],
+    ['a malformed one', { traceparent: `00-${TRACE}` }, null],
+    ['no header', {}, null],
+  ])('has the trace id of %s', async (_, headers, expected) => {
+    const request = await receive('/', headers);
+    expect(getTraceId(request?.headers ?? {})).toBe(expected);
   });
 });

@@ -1,22 +1,11 @@
-import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
-import type { PriceListInfo } from '../../../src/lib/schemas/add-price-lists';
-import type { KeyRecord } from '../../../src/lib/schemas/key-record';
+import { checkAttempt, checkListDocument, type AttemptDocuments, type StoredList } from '../../../audit/attempt';
 import { compareEntries } from '../../../audit/entry-differences';
-import {
-  checkAttempt,
-  checkKeyRecord,
-  checkListStatus,
-  checkOverdue,
-  checkSweepDueAt,
-  checkTimes,
-  getAttemptsOfKey,
-  type AttemptDocuments,
-  type StoredList,
-  type Violation,
-} from '../../../audit/invariants';
+import { checkKeyRecord, checkSweepDueAt, checkSweepTimes } from '../../../audit/key-record';
+import type { Violation } from '../../../audit/violation';
+import type { PriceListInfo, PriceListSubmission } from '../../../src/lib/schemas/add-price-lists';
+import { keyDocumentId, type KeyRecord } from '../../../src/lib/schemas/key-record';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
-import { createListDocuments, createSuccessResponse } from '../../../src/price-lists/stored-documents';
-import type { StoredPayload } from '../../../src/price-lists/payload';
+import { UnusablePayloadError } from '../../../src/price-lists/payload';
 import { createKeyRecord, TEST_LISTS } from '../../support/key-records';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
@@ -26,16 +15,39 @@ const info: PriceListInfo = submission.info;
 
 const NO_DIFFERENCES = { missing: [], different: [], extra: [] };
 
+const LIST = {
+  status: 'ready',
+  created_at: 5,
+  updated_at: NOW,
+  currency: 'EGP',
+  market_id: 'market-1',
+  market_iso: 'EGY',
+  name: 'June',
+  new_date: { year: 2026, month: 6 },
+};
+
+/** The documents of both lists, and the response, as docs/data-model.md and docs/openapi.json describe them. */
+const DOCUMENTS = { expected_forward_cost: LIST, price_list: { ...LIST, date: '06/2026' } };
+const RESPONSE = {
+  success: true,
+  message: 'Payload is valid and stored',
+  products_count: 2,
+  document_id: 'document',
+  market: { id: 'market-1', name: 'Egypt', iso: 'EGY' },
+  expected_forward_cost: { id: 'cost-list', ...DOCUMENTS.expected_forward_cost },
+  price_list: { id: 'price-list', ...DOCUMENTS.price_list },
+};
+
 /** Creates a completed attempt with its lists, without any violation. */
 function createCompleted(): { record: KeyRecord; stored: AttemptDocuments } {
-  const attempt = createKeyRecord({ products_count: 2, lists: TEST_LISTS, claimed_at: 5, payload_chunks: 12 });
   const record = createKeyRecord({
-    ...attempt,
+    products_count: 2,
+    lists: TEST_LISTS,
+    claimed_at: 5,
     status: 'completed',
     updated_at: NOW,
-    response: createSuccessResponse(attempt, info, NOW),
+    response: JSON.stringify(RESPONSE),
   });
-  const lists = createListDocuments(attempt, TEST_LISTS, info, 'ready', NOW);
   const toList = (document: object): StoredList => ({
     document: { ...document },
     entryCount: 2,
@@ -49,18 +61,22 @@ function createCompleted(): { record: KeyRecord; stored: AttemptDocuments } {
       products_count: 2,
       fingerprint: 'fingerprint',
       market_id: 'market-1',
+      currency: 'EGP',
       expected_forward_cost_id: 'cost-list',
       price_list_id: 'price-list',
       created_at: 5,
-      payload_chunks: 12,
       key_id: 'api-key-1',
       market_found: true,
       currency_differs: true,
       info,
       request_id: 'not compared',
+      payload_chunks: 12,
     },
-    payload: { kind: 'valid', submission },
-    lists: { expected_forward_cost: toList(lists.expected_forward_cost), price_list: toList(lists.price_list) },
+    payload: submission,
+    lists: {
+      expected_forward_cost: toList(DOCUMENTS.expected_forward_cost),
+      price_list: toList(DOCUMENTS.price_list),
+    },
   };
   return { record, stored };
 }
@@ -70,11 +86,15 @@ function createIn(status: KeyRecord['status'], listStatus: string, fields: Parti
   const { record, stored } = createCompleted();
   for (const list of Object.values(stored.lists ?? {})) Object.assign(list.document ?? {}, { status: listStatus });
   const response = status === 'completed' ? record.response : null;
-  return { record: { ...record, status, response, ...fields }, stored };
+  const request =
+    status === 'released'
+      ? { ...stored.request, released: { at: NOW, failure: null, failure_cause: null, actions: [] } }
+      : stored.request;
+  return { record: { ...record, status, response, ...fields }, stored: { ...stored, request } };
 }
 
 const check = ({ record, stored }: { record: KeyRecord; stored: AttemptDocuments }): Violation[] =>
-  getAttemptsOfKey(record).flatMap((recorded) => checkAttempt(recorded, stored));
+  checkAttempt(record, stored);
 
 const KEY_PATH = `price_list_idempotency/${keyDocumentId('boq-1')}`;
 const REQUEST_PATH = 'price_list_requests/document';
@@ -88,56 +108,30 @@ const violation = (rule: Violation['rule'], path: string, message: string, produ
   ...(products && { products }),
 });
 
-describe('a key record', () => {
-  const id = keyDocumentId('boq-1');
-  const { record } = createCompleted();
+const REVIEW = { status: 'requires_review', failure: 'x', failure_cause: 'error', response: null } as const;
 
-  test.each<[string, Partial<KeyRecord>, string, Violation[]]>([
-    ['that is completed', {}, id, []],
-    ['that is in progress', { status: 'processing', response: null }, id, []],
-    [
-      'under the id of another key',
-      {},
-      'elsewhere',
-      [violation('key_id', 'price_list_idempotency/elsewhere', 'is stored under the hash of another key')],
-    ],
-    [
-      'without a response',
-      { response: null },
-      id,
-      [violation('response', KEY_PATH, 'is completed without a response')],
-    ],
-    [
-      'that requires review with a response',
-      { status: 'requires_review', failure: 'x', failure_cause: 'error' },
-      id,
-      [violation('response', KEY_PATH, 'is requires_review with a response')],
-    ],
-    [
-      'with the response of a completion without lists',
-      { status: 'released', lists: null, actions: [{ action: 'release', at: 1, by: 'ada', reason: 'x' }] },
-      id,
-      [],
-    ],
-  ])('%s', (_, fields, documentId, expected) => {
-    expect(checkKeyRecord({ ...record, ...fields }, documentId)).toEqual(expected);
-  });
-});
+const AT_70 = '1970-01-01T00:00:00.070Z';
 
-test.each<[string, Partial<KeyRecord>, unknown, string | null]>([
+test.each<[string, Partial<KeyRecord>, number | null, string | null]>([
   ['an attempt in progress is due with its lease', {}, 70, null],
-  ['a wrong time', {}, 71, 'has sweep_due_at 71, but it must be 70'],
-  ['a text instead of a time', {}, '70', 'has sweep_due_at none, but it must be 70'],
-  ['a key that needs no sweep', { status: 'completed' }, undefined, null],
-  ['a key that needs an operator, before that is reported', { status: 'requires_review', updated_at: 70 }, 70, null],
-  ['a key that needs an operator, after that is reported', { status: 'requires_review' }, undefined, null],
+  ['a wrong time', {}, 71, `has 1970-01-01T00:00:00.071Z in sweep_due_at, but must have ${AT_70}`],
+  ['a number that is no time', {}, 9e15, `has 9000000000000000 in sweep_due_at, but must have ${AT_70}`],
+  ['no time', {}, null, `has no time in sweep_due_at, but must have ${AT_70}`],
+  ['a key that needs no sweep', { status: 'completed', response: '{}' }, null, null],
+  ['a key that needs an operator, before that is reported', { ...REVIEW, updated_at: 70 }, 70, null],
+  ['a key that needs an operator, after that is reported', REVIEW, null, null],
   [
     'a key that needs an operator, with a time before its failure',
-    { status: 'requires_review', updated_at: 100 },
+    { ...REVIEW, updated_at: 100 },
     70,
-    'has sweep_due_at 70, but it must be 100',
+    `has ${AT_70} in sweep_due_at, but must have 1970-01-01T00:00:00.100Z`,
   ],
-  ['a time that it should not have', { status: 'completed' }, 70, 'has sweep_due_at 70, but it must be none'],
+  [
+    'a time that it should not have',
+    { status: 'completed', response: '{}' },
+    70,
+    `has ${AT_70} in sweep_due_at, but must have none`,
+  ],
 ])('sweep_due_at: %s', (_, fields, sweepDueAt, message) => {
   const record = createKeyRecord({ lease_expires_at: 70, ...fields });
   const expected = message === null ? [] : [violation('sweep_due_at', KEY_PATH, message)];
@@ -146,7 +140,7 @@ test.each<[string, Partial<KeyRecord>, unknown, string | null]>([
 
 const HOUR_MS = 60 * 60_000;
 
-test.each<[string, Partial<KeyRecord>, unknown, string | null]>([
+test.each<[string, Partial<KeyRecord>, number | null, string | null]>([
   ['almost an hour', {}, NOW - HOUR_MS + 1, null],
   [
     'an hour, unreported or not resumed',
@@ -154,33 +148,28 @@ test.each<[string, Partial<KeyRecord>, unknown, string | null]>([
     NOW - HOUR_MS,
     'has been due for 60 min, and no sweep has resumed or reported it',
   ],
-  ['an hour while in progress, which only the rule `lease` reports', { status: 'processing' }, NOW - HOUR_MS, null],
-  ['no time', {}, undefined, null],
+  [
+    'an hour while in progress, which only the rule `lease` reports',
+    { status: 'processing', lease_expires_at: NOW },
+    NOW - HOUR_MS,
+    null,
+  ],
+  ['no time', {}, null, null],
 ])('a key that is due for %s', (_, fields, sweepDueAt, message) => {
-  const record = createKeyRecord({ status: 'requires_review', ...fields });
+  const record = createKeyRecord({ ...REVIEW, ...fields });
   const expected = message === null ? [] : [violation('sweep_due_at', KEY_PATH, message)];
-  expect(checkOverdue(record, sweepDueAt, NOW, keyDocumentId('boq-1'))).toEqual(expected);
+  expect(checkSweepTimes(record, sweepDueAt, NOW)).toEqual(expected);
 });
-
-const REVIEW = { status: 'requires_review', failure: 'x', failure_cause: 'error', response: null } as const;
-const archive = (document_id: string) => ({ ...createKeyRecord({ document_id }), settled_at: 1 });
 
 test.each<[string, Partial<KeyRecord>, string | null]>([
   ['requires review', REVIEW, null],
-  ['was resumed as often as possible', { ...REVIEW, automatic_resumes: 3 }, null],
-  ['was resumed too often', { automatic_resumes: 4 }, 'has 4 automatic resumes'],
-  ['has a negative number of resumes', { automatic_resumes: -1 }, 'has -1 automatic resumes'],
   ['has no owner', { owner: '' }, 'is processing without an owner'],
-  ['has no failure', { ...REVIEW, failure: null }, 'requires review without a failure'],
-  ['has no cause', { ...REVIEW, failure_cause: null }, 'requires review without a cause'],
+  ['has no owner, because its lease expired', { ...REVIEW, owner: '' }, null],
   ['was released', { status: 'released', actions: [{ action: 'release', at: 1, by: 'ada', reason: 'x' }] }, null],
   ['was released by nobody', { status: 'released' }, 'is released without that action'],
-  ['has another attempt in its history', { history: [archive('earlier')] }, null],
-  ['has its own attempt in its history', { history: [archive('document')] }, 'records an attempt twice'],
-  ['has an attempt twice in its history', { history: [archive('a'), archive('a')] }, 'records an attempt twice'],
 ])('a key record that %s', (_, fields, message) => {
   const expected = message === null ? [] : [violation('key_record', KEY_PATH, message)];
-  expect(checkKeyRecord(createKeyRecord(fields), keyDocumentId('boq-1'))).toEqual(expected);
+  expect(checkKeyRecord(createKeyRecord(fields))).toEqual(expected);
 });
 
 describe('a lease', () => {
@@ -192,21 +181,21 @@ describe('a lease', () => {
   test.each<[string, Partial<KeyRecord>, Violation[]]>([
     ['that expired almost five minutes ago', { lease_expires_at: expiredAt + 1 }, []],
     ['that expired five minutes ago', { lease_expires_at: expiredAt }, [violation('lease', KEY_PATH, EXPIRED)]],
-    ['of an attempt that has ended', { lease_expires_at: 0, status: 'requires_review' }, []],
+    ['of an attempt that has ended', { ...REVIEW, lease_expires_at: 0 }, []],
     ['of the longest duration', { lease_expires_at: NOW + LEASE_DURATION_MS }, []],
     [
       'that ends more than one lease after its read',
       { lease_expires_at: NOW + LEASE_DURATION_MS + 1 },
       [violation('lease', KEY_PATH, 'has a lease until 1970-01-01T00:17:20.001Z, longer than any instance grants')],
     ],
-    ['of an attempt that failed when it was read', { status: 'requires_review', updated_at: NOW }, []],
+    ['of an attempt that failed when it was read', { ...REVIEW, updated_at: NOW }, []],
     [
       'of an attempt that failed in the far future',
-      { status: 'requires_review', updated_at: 4_000_000_000_000 },
+      { ...REVIEW, updated_at: 4_000_000_000_000 },
       [violation('sweep_due_at', KEY_PATH, FAR_FAILURE)],
     ],
   ])('%s', (_, fields, expected) => {
-    expect(checkTimes(createKeyRecord(fields), NOW)).toEqual(expected);
+    expect(checkSweepTimes(createKeyRecord(fields), null, NOW)).toEqual(expected);
   });
 });
 
@@ -219,19 +208,35 @@ describe('an attempt', () => {
     ['processing', 'processing'],
     ['requires_review', 'failed'],
     ['released', 'failed'],
-  ])('that is %s can have %s lists that were written at another time', (status, listStatus) => {
-    expect(check(createIn(status, listStatus, { updated_at: NOW + 1 }))).toEqual([]);
+  ])('that is %s has %s lists', (status, listStatus) => {
+    expect(check(createIn(status, listStatus))).toEqual([]);
+  });
+
+  test('that is released has this in its request record, and no other attempt has', () => {
+    const { record, stored } = createIn('released', 'failed');
+    const differs = [violation('request', REQUEST_PATH, 'differs from its attempt: released')];
+    const released = { at: NOW, failure: null, failure_cause: null, actions: [] };
+    for (const other of [
+      undefined,
+      { ...released, at: 1 },
+      { ...released, actions: [{}] },
+      { ...released, failure: 'x' },
+    ])
+      expect(check({ record, stored: { ...stored, request: { ...stored.request, released: other } } })).toEqual(
+        differs,
+      );
+    const completed = createCompleted();
+    const request = { ...completed.stored.request, released };
+    expect(check({ record: completed.record, stored: { ...completed.stored, request } })).toEqual(differs);
   });
 
   test('without a market has no lists', () => {
     const { record, stored } = createCompleted();
-    const attempt = { ...record, lists: null };
-    const response = createSuccessResponse(attempt, info, NOW);
-    const facts = { market_found: false, currency_differs: false };
+    const response = JSON.stringify({ ...RESPONSE, market: null, expected_forward_cost: null, price_list: null });
+    const attempt = { ...record, lists: null, response };
+    const facts = { market_found: false, currency_differs: false, currency: null };
     const request = { ...stored.request, ...facts, expected_forward_cost_id: null, price_list_id: null };
-    expect(check({ record: { ...attempt, response }, stored: { ...stored, request, lists: null } })).toEqual([]);
-    // Lists that do not belong to the attempt are ignored.
-    expect(check({ record: { ...attempt, response }, stored: { ...stored, request } })).toEqual([]);
+    expect(check({ record: attempt, stored: { ...stored, request, lists: null } })).toEqual([]);
   });
 });
 
@@ -243,20 +248,21 @@ describe('a request record', () => {
     ]);
   });
 
-  test.each(Object.keys(createCompleted().stored.request ?? {}).filter((name) => name !== 'request_id'))(
-    'with another %s',
-    (name) => {
-      const { record, stored } = createCompleted();
-      for (const changed of [
-        { ...stored.request, [name]: 'another' },
-        { ...stored.request, [name]: undefined },
-      ]) {
-        expect(check({ record, stored: { ...stored, request: changed } })).toEqual([
-          violation('request', REQUEST_PATH, `differs from its attempt: ${name}`),
-        ]);
-      }
-    },
-  );
+  test.each(
+    Object.keys(createCompleted().stored.request ?? {}).filter(
+      (name) => !['request_id', 'payload_chunks'].includes(name),
+    ),
+  )('with another %s', (name) => {
+    const { record, stored } = createCompleted();
+    for (const changed of [
+      { ...stored.request, [name]: 'another' },
+      { ...stored.request, [name]: undefined },
+    ]) {
+      expect(check({ record, stored: { ...stored, request: changed } })).toEqual([
+        violation('request', REQUEST_PATH, `differs from its attempt: ${name}`),
+      ]);
+    }
+  });
 
   test('with several other facts names each', () => {
     const { record, stored } = createCompleted();
@@ -268,23 +274,28 @@ describe('a request record', () => {
 });
 
 describe('a payload', () => {
-  const invalid = (chunks: number): StoredPayload => ({ kind: 'invalid', reason: 'chunks are missing', chunks });
-  const unusable = violation('payload', PAYLOAD_PATH, 'cannot be used: chunks are missing');
-
-  test.each<[string, KeyRecord['status'], string, number, Violation[]]>([
-    ['with the chunks of the claim', 'processing', 'processing', 9, []],
-    ['of a failed attempt, with one chunk missing', 'requires_review', 'failed', 11, []],
-    ['with fewer chunks than the claim stores', 'processing', 'processing', 8, [unusable]],
-    ['of a failed attempt, with all chunks stored', 'requires_review', 'failed', 12, [unusable]],
-    ['of a completed attempt', 'completed', 'ready', 9, [unusable]],
-  ])('that cannot be used, %s', (_, status, listStatus, chunks, expected) => {
+  test.each<[KeyRecord['status'], string, isMarked: boolean, isAllowed: boolean]>([
+    ['processing', 'processing', true, false],
+    ['requires_review', 'failed', true, false],
+    ['completed', 'ready', false, false],
+    ['completed', 'ready', true, true],
+    ['released', 'failed', true, true],
+  ])('of a %s attempt that cannot be used', (status, listStatus, isMarked, isAllowed) => {
     const { record, stored } = createIn(status, listStatus);
-    expect(check({ record, stored: { ...stored, payload: invalid(chunks) } })).toEqual(expected);
+    const request = { ...stored.request, ...(isMarked && { payload_expires_at: 1 }) };
+    const payload = new UnusablePayloadError('chunks of it are missing');
+    const found = [violation('payload', PAYLOAD_PATH, 'cannot be used: chunks of it are missing')];
+    expect(check({ record, stored: { ...stored, request, payload } })).toEqual(isAllowed ? [] : found);
   });
 
-  test.each<[string, Partial<typeof submission>, string[]]>([
-    ['another key', { info: { ...info, boq_list_id: 'other' } }, ['belongs to another key']],
-    ['another market', { info: { ...info, market_id: 'other' } }, ['is for another market']],
+  test.each<[string, Partial<PriceListSubmission>, string[]]>([
+    ['another key', { info: { ...info, boq_list_id: 'other' } }, ['differs from its attempt: boq_list_id']],
+    ['another market', { info: { ...info, market_id: 'other' } }, ['differs from its attempt: market_id']],
+    [
+      'another name and month',
+      { info: { ...info, name: 'x', date: '07/2026' } },
+      ['differs from its attempt: name, date'],
+    ],
     [
       'more products',
       { products: parseSubmission(createPriceListBody(3)).products },
@@ -292,10 +303,7 @@ describe('a payload', () => {
     ],
   ])('of %s', (_, changed, messages) => {
     const { record, stored } = createIn('requires_review', 'failed');
-    const payload: StoredPayload = {
-      kind: 'valid',
-      submission: { ...submission, ...changed },
-    };
+    const payload = { ...submission, ...changed };
     const found = check({ record, stored: { ...stored, payload } });
     expect(found.filter(({ rule }) => rule === 'payload')).toEqual(
       messages.map((message) => violation('payload', PAYLOAD_PATH, message)),
@@ -403,57 +411,43 @@ describe('a list', () => {
     expect(changeList('price_list', { entries: null })).toEqual([]);
   });
 
-  test.each<[KeyRecord['status'], boolean, string[]]>([
-    ['processing', false, ['processing']],
-    ['processing', true, ['failed']],
-    ['completed', false, ['ready']],
-    ['requires_review', false, ['failed']],
-    ['released', true, ['failed']],
-  ])('of an attempt that is %s, resumed: %s, is %j', (status, isResumed, allowed) => {
-    const action = isResumed ? 'resume' : 'release';
-    const record = createKeyRecord({
-      status,
-      lists: TEST_LISTS,
-      actions: (['release', action] as const).map((each) => ({ action: each, at: 1, by: 'operator', reason: null })),
-    });
-    const [recorded] = getAttemptsOfKey(record);
-    if (recorded === undefined) throw new Error('a record has its present attempt');
+  test.each<[KeyRecord['status'], string]>([
+    ['processing', 'processing'],
+    ['completed', 'ready'],
+    ['requires_review', 'failed'],
+    ['released', 'failed'],
+  ])('of an attempt that is %s is %s, and no other status', (status, allowed) => {
+    const { record } = createIn(status, allowed);
     for (const found of ['processing', 'ready', 'failed']) {
-      const isAllowed = allowed.includes(found);
-      expect(checkListStatus(recorded, 'price_list', { status: found })).toEqual(
-        isAllowed ? [] : [violation('list_status', LISTS[1][1], `is ${found}, but its attempt is ${status}`)],
-      );
+      const expected = [violation('list_status', LISTS[1][1], `is ${found}, but its attempt is ${status}`)];
+      const document = { ...getDocument('price_list'), status: found };
+      expect(checkListDocument(record, 'price_list', document)).toEqual(found === allowed ? [] : expected);
     }
   });
 
   test.each([undefined, 1, 'two words', 'x'.repeat(21)])(
     'with the invalid status %p is reported without that status',
     (status) => {
-      const [recorded] = getAttemptsOfKey(createKeyRecord({ lists: TEST_LISTS }));
-      if (recorded === undefined) throw new Error('a record has its present attempt');
-      expect(checkListStatus(recorded, 'expected_forward_cost', { status })).toEqual([
-        violation('list_status', LISTS[0][1], 'is no valid status, but its attempt is processing'),
+      const message = 'is no valid status, but its attempt is completed';
+      expect(changeList('price_list', { document: { ...getDocument('price_list'), status } })).toEqual([
+        violation('list_status', LISTS[1][1], message),
       ]);
-      expect(checkListStatus(recorded, 'expected_forward_cost', { status: 'x'.repeat(20) })[0]?.message).toMatch(
-        /^is x{20},/,
-      );
     },
   );
 });
 
 test('compareEntries lists missing, different and extra entries', async () => {
-  const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
-  const wanted = { ids, prices: Float64Array.of(0, 1, 2, 3, 4, 5) };
-  expect(await compareEntries(wanted, [])).toEqual({ ...NO_DIFFERENCES, missing: ids });
+  const wanted = new Map(['a', 'b', 'c', 'd', 'e', 'f'].map((id, price) => [id, price]));
+  expect(await compareEntries(wanted, 'price', [])).toEqual({ ...NO_DIFFERENCES, missing: [...wanted.keys()] });
   const stored = [
-    ['a', 0],
-    ['b', 2],
-    ['c', '2'],
-    ['d', undefined],
-    ['x', 1],
-    ['y', 1],
-  ] as const;
-  expect(await compareEntries(wanted, stored)).toEqual({
+    { id: 'a', fields: { price: 0 } },
+    { id: 'b', fields: { price: 2 } },
+    { id: 'c', fields: { price: '2' } },
+    { id: 'd', fields: { price: 3, more: 1 } },
+    { id: 'x', fields: { price: 1 } },
+    { id: 'y', fields: {} },
+  ];
+  expect(await compareEntries(wanted, 'price', stored)).toEqual({
     missing: ['e', 'f'],
     different: ['b', 'c', 'd'],
     extra: ['x', 'y'],

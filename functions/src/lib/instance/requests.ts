@@ -1,0 +1,38 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { isCloudRunInstance } from '../config';
+
+/** Prepares a request before the Functions Framework sees it. */
+export function prepareRequest(request: IncomingMessage): void {
+  // Keeps the framework's body parsers away from every body (docs/decisions/0003-body-after-key.md).
+  delete request.headers['content-type'];
+  for (const [name, isWellFormed] of Object.entries(LOGGED_HEADERS)) {
+    const value = request.headers[name]?.toString();
+    if (value !== undefined && !isWellFormed(value)) Reflect.deleteProperty(request.headers, name);
+  }
+  // An instance serves one operation, whatever the path. The framework would respond in HTML to a path that it
+  // cannot route or decode, such as `*` or `/%ff`.
+  if (isCloudRunInstance()) request.url = '/';
+}
+
+/**
+ * Headers that the Functions Framework and firebase-functions copy into the log lines of the request.
+ * A value of any other form would let a caller without an API key write its own text to the log.
+ */
+const LOGGED_HEADERS: Record<string, (value: string) => boolean> = {
+  'function-execution-id': (value) => /^[\w-]{1,64}$/.test(value),
+  traceparent: (value) => /^(?!ff)[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(value),
+  'x-cloud-trace-context': (value) => {
+    const [match, , span = '0'] = /^[0-9a-f]{32}(\/(\d{1,20})(;o=[0-3])?)?$/i.exec(value) ?? [];
+    return match !== undefined && BigInt(span) < 2n ** 64n;
+  },
+};
+
+/** Reads the raw headers, because {@link prepareRequest} deletes the content type from `headers`. */
+export function getContentType({ rawHeaders }: IncomingMessage): string | undefined {
+  const name = rawHeaders.findIndex((header, i) => i % 2 === 0 && header.toLowerCase() === 'content-type');
+  return name === -1 ? undefined : rawHeaders[name + 1];
+}
+
+/** Returns the trace id of a prepared request, 32 hex digits; null without one. */
+export const getTraceId = ({ traceparent, 'x-cloud-trace-context': cloud }: IncomingHttpHeaders): string | null =>
+  /[0-9a-f]{32}/i.exec((traceparent ?? cloud ?? '').toString())?.[0].toLowerCase() ?? null;

@@ -1,0 +1,41 @@
+import { subscribe } from 'node:diagnostics_channel';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { getBuild, getInvalidApiKeyLines, isCloudRunInstance } from '../config';
+import { logApiKeyLinesIgnored, logInstanceStarted } from '../logging/instances';
+import { prepareRequest } from './requests';
+import { shutdown } from './shutdown';
+
+interface Started {
+  request: IncomingMessage;
+  response: ServerResponse;
+  server: Server;
+}
+
+/** Gives the kernel time to send the last bytes before the exit closes the sockets. */
+const LINGER_MS = 50;
+
+/** Prepares this process for all of its requests. Importing an operation alone does not. */
+export function startInstance(): void {
+  let isFirst = true;
+  // Node publishes each request on this channel before the Functions Framework receives it.
+  subscribe('http.server.request.start', (message) => {
+    const { request, response, server } = message as Started;
+    prepareRequest(request);
+    if (!isCloudRunInstance()) return;
+    shutdown.addResponse(response, server);
+    if (isFirst) stopOnSigterm();
+    isFirst = false;
+  });
+  const invalidLines = getInvalidApiKeyLines();
+  if (invalidLines.length > 0) logApiKeyLinesIgnored(invalidLines);
+  if (isCloudRunInstance()) logInstanceStarted({ ...getBuild(), node: process.version });
+}
+
+/**
+ * Replaces the Functions Framework's SIGTERM handler, which exits in the middle of requests. This
+ * happens at the first request, because the framework adds its handler when it begins to listen.
+ */
+function stopOnSigterm(): void {
+  process.removeAllListeners('SIGTERM');
+  process.once('SIGTERM', () => void shutdown.stop().then(() => setTimeout(() => process.exit(0), LINGER_MS)));
+}
