@@ -414,18 +414,18 @@ describe('list, show and report name the same next step', () => {
       'that crashed too often',
       { ...running, lease_expires_at: 1, failed_tries: 3 },
       'resume',
-      'npx price-lists resume',
+      'npx --no price-lists resume',
     ],
     ['that failed for a transient cause', { ...failed, failure_cause: 'timeout' }, 'sweep', 'wait for the sweep'],
-    ['that failed for another cause', { ...failed, failure_cause: 'error' }, 'resume', 'npx price-lists resume'],
+    ['that failed for another cause', { ...failed, failure_cause: 'error' }, 'resume', 'npx --no price-lists resume'],
     [
       'that failed too often',
       { ...failed, failure_cause: 'timeout', failed_tries: 4 },
       'resume',
-      'npx price-lists resume',
+      'npx --no price-lists resume',
     ],
     ['that is completed', { failure: null }, null, undefined],
-    ['that is completed without lists', { lists: null }, 'release', "npx price-lists release --reason '…'"],
+    ['that is completed without lists', { lists: null }, 'release', "npx --no price-lists release --reason '…'"],
     ['that is released', { status: 'released', response: null }, 'send', 'the client can send the request again'],
   ])('of a key %s', async (_, update, next, text) => {
     await submit();
