@@ -5,6 +5,7 @@ import { getDatabaseId, listEmails, type Deployment } from './deployment';
 import { findFederationProblem } from './federation';
 import { listFirestoreSettings, listRules } from './firestore';
 import { GoogleRequestError, type AskGoogle } from './google-api';
+import { checkActors, checkPublicMembers } from './members';
 import { checkPause, listParameters } from './parameters';
 import type { Requirement } from './requirement';
 import { listBroadRoles, listDeployerPermissions, listRoles } from './roles';
@@ -33,6 +34,7 @@ export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Findi
     ...listFirestoreSettings(deployment, ask),
     ...(keepRules ? [] : [listRules({ projectId, databaseId: getDatabaseId(deployment), rules }, ask)]),
     checkNames(readFunctions),
+    checkPublicMembers(deployment, ask),
     ...listDeployerPermissions(deployment, ask),
   ];
   const warnings = [
@@ -41,6 +43,7 @@ export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Findi
     ...listBroadRoles(deployment, ask),
     checkPlainKeys(projectId, ask),
     checkKeyNames(projectId, readFunctions, ask),
+    checkActors(deployment, ask),
     checkPause(parameters),
   ];
   return Promise.all([

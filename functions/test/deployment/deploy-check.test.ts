@@ -247,6 +247,7 @@ const WARNINGS = [
   'least role of organisation-data-reader',
   'least role of the account that builds',
   'least roles of the deployer',
+  'members that act as the accounts',
   'pause of price lists',
   'minimum of instances',
   'names of the API keys',
@@ -428,6 +429,53 @@ const ROWS: Row[] = [
     'also has datastore.entities.update',
     'after the first deployment use an account with only the roles',
     { [permissions]: without('resourcemanager.projects.setIamPolicy') },
+  ],
+  ...['allUsers', 'allAuthenticatedUsers'].map((member): Row => [
+    'public members',
+    `${member} has roles/datastore.viewer in the whole project`,
+    `gcloud projects remove-iam-policy-binding ${PROJECT_ID} --member=${member} --role=roles/datastore.viewer`,
+    {
+      [policy]: {
+        bindings: [...projectPolicyOf(ROLES).bindings, ...policyOf([['roles/datastore.viewer', member]]).bindings],
+      },
+    },
+  ]),
+  ...(
+    [
+      ['roles/iam.serviceAccountTokenCreator', 'user:x@example.com'],
+      ['roles/iam.serviceAccountUser', 'domain:example.com'],
+      ['roles/iam.serviceAccountUser', 'allAuthenticatedUsers'],
+      [
+        'roles/iam.workloadIdentityUser',
+        'principalSet://iam.googleapis.com/projects/9/locations/global/workloadIdentityPools/other/*',
+      ],
+    ] as [string, string][]
+  ).map(([role, member]): Row => [
+    'members that act as the accounts',
+    `${member} has ${role} on ${READER}`,
+    `gcloud iam service-accounts remove-iam-policy-binding ${READER} ${OF_PROJECT} --member=${member} --role=${role}`,
+    {
+      [`iam ${PATH}/serviceAccounts/${READER}:getIamPolicy`]: policyOf([
+        ['roles/iam.serviceAccountUser', 'user:deployer@example.com'],
+        [role, member],
+      ]),
+    },
+  ]),
+  [
+    'members that act as the accounts',
+    'user:x@example.com has roles/iam.serviceAccountTokenCreator in the whole project',
+    `gcloud projects remove-iam-policy-binding ${PROJECT_ID} --member=user:x@example.com `,
+    {
+      [policy]: {
+        bindings: [
+          ...projectPolicyOf(ROLES).bindings,
+          ...policyOf([
+            ['roles/iam.serviceAccountTokenCreator', 'serviceAccount:service-1@gcp-sa-pubsub.iam.gserviceaccount.com'],
+            ['roles/iam.serviceAccountTokenCreator', 'user:x@example.com'],
+          ]).bindings,
+        ],
+      },
+    },
   ],
   [
     'pause of price lists',
@@ -677,7 +725,7 @@ describe('the command', () => {
     expect(stdout).toContain(`\n  project: not found\n      firebase projects:create ${PROJECT_ID}\n`);
     expect(stdout).not.toContain('Could not be checked');
     expect(stdout).toMatch(
-      /\n\nThere \(18\)\n {2}lines of the parameters\n {2}database of the indexes\n {2}API keys in the secret\n {2}organisation policy\n {2}identity of GitHub\n {2}rules of database \(default\)\n {2}names of the functions\n/,
+      /\n\nThere \(20\)\n {2}lines of the parameters\n {2}database of the indexes\n {2}API keys in the secret\n {2}organisation policy\n {2}identity of GitHub\n {2}rules of database \(default\)\n {2}names of the functions\n/,
     );
   });
 
