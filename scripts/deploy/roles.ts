@@ -17,7 +17,8 @@ const DEPLOYER_ROLES: Record<string, [resource: string, verbs: string][]> = {
   'roles/cloudscheduler.admin': [['cloudscheduler.jobs', 'create delete get update']],
   // Since March 2026 the role has these instead of `datastore.indexes`, which firebase-tools 15.34 still tests without effect.
   'roles/datastore.indexAdmin': [['datastore.schemas', 'create delete list update']],
-  'roles/firebase.viewer': [['firebase.projects', 'get']],
+  // Each product's viewer role has this permission. That of Firebase as a whole also reads the data.
+  'roles/firebasehosting.viewer': [['firebase.projects', 'get']],
   // With the viewer's role, the workflow cannot replace the rules of a shared project.
   'roles/firebaserules.viewer': [
     ['firebaserules.releases', 'get'],
@@ -28,15 +29,18 @@ const DEPLOYER_ROLES: Record<string, [resource: string, verbs: string][]> = {
   'roles/serviceusage.serviceUsageAdmin': [['serviceusage.services', 'enable get use']],
 };
 
-/** The deployer's role, only on the secret. With it, firebase-tools lets the accounts of the functions read the secret. */
-const SECRET_ROLE = 'roles/secretmanager.admin';
-const SECRET_PERMISSIONS = [
-  'secretmanager.secrets.get',
-  'secretmanager.secrets.getIamPolicy',
-  'secretmanager.secrets.setIamPolicy',
-  'secretmanager.versions.access',
-  'secretmanager.versions.get',
-];
+/**
+ * The deployer's roles, only on the secret. firebase-tools lets the accounts of the functions read the secret at the first
+ * deployment, which the owner makes. After that it only looks.
+ */
+const SECRET_ROLES: Record<string, string[]> = {
+  'roles/secretmanager.secretAccessor': ['secretmanager.versions.access'],
+  'roles/secretmanager.viewer': [
+    'secretmanager.secrets.get',
+    'secretmanager.secrets.getIamPolicy',
+    'secretmanager.versions.get',
+  ],
+};
 
 /** The roles of the functions' accounts, by name. */
 const ACCOUNT_ROLES: Record<string, string> = {
@@ -91,8 +95,8 @@ function getAccountRole(name: string): string {
   return role;
 }
 
-/** Permissions that no role of the deployer has: to write data, and to grant rights. */
-const NOT_FOR_DEPLOYER = ['datastore.entities.update', 'resourcemanager.projects.setIamPolicy'];
+/** Permissions that no role of the deployer has: to read data, and to grant rights. */
+const NOT_FOR_DEPLOYER = ['datastore.entities.get', 'resourcemanager.projects.setIamPolicy'];
 
 /** Warns of accounts with more rights than they need, including rights from a folder or the organisation. */
 export function listBroadRoles(deployment: Deployment, ask: AskGoogle): Requirement[] {
@@ -183,16 +187,19 @@ export function listDeployerPermissions(deployment: Deployment, ask: AskGoogle):
     },
   ]);
   const secrets = manifest.params.filter(({ type }) => type === 'secret');
-  const ofSecrets = secrets.map(({ name }): Requirement => [
-    `deployer: ${SECRET_ROLE} on the secret ${name}`,
+  const rolesOfSecrets = secrets.flatMap(({ name }) =>
+    Object.entries(SECRET_ROLES).map(([role, permissions]) => ({ name, role, permissions })),
+  );
+  const ofSecrets = rolesOfSecrets.map(({ name, role, permissions }): Requirement => [
+    `deployer: ${role} on the secret ${name}`,
     async () => {
       const resource = `${path}/secrets/${name}:testIamPermissions`;
-      const found = await ask<Granted>('secretmanager', resource, { permissions: SECRET_PERMISSIONS });
-      const lacking = SECRET_PERMISSIONS.filter((permission) => found?.permissions?.includes(permission) !== true);
+      const found = await ask<Granted>('secretmanager', resource, { permissions });
+      const lacking = permissions.filter((permission) => found?.permissions?.includes(permission) !== true);
       const grant = `gcloud secrets add-iam-policy-binding ${name} --project ${projectId}`;
       return lacking.length === 0
         ? undefined
-        : [`lacks ${lacking.join(', ')}`, `${grant} --member=<deployer> --role=${SECRET_ROLE}`];
+        : [`lacks ${lacking.join(', ')}`, `${grant} --member=<deployer> --role=${role}`];
     },
   ]);
   // firebase-tools also requires that the deployer can act as App Engine's default account, if the project has one.

@@ -105,7 +105,7 @@ const NAMED_KEY = `acme:${'0'.repeat(64)}`;
 
 const secretOf = (text: string) => ({ payload: { data: Buffer.from(text).toString('base64') } });
 
-const NOT_FOR_DEPLOYER = ['datastore.entities.update', 'resourcemanager.projects.setIamPolicy'];
+const NOT_FOR_DEPLOYER = ['datastore.entities.get', 'resourcemanager.projects.setIamPolicy'];
 const ANCESTRY = {
   ancestor: [{ resourceId: { type: 'project', id: PROJECT_ID } }, { resourceId: { type: 'organization', id: '12' } }],
 };
@@ -426,7 +426,7 @@ const ROWS: Row[] = [
   ],
   [
     'least roles of the deployer',
-    'also has datastore.entities.update',
+    'also has datastore.entities.get',
     'after the first deployment use an account with only the roles',
     { [permissions]: without('resourcemanager.projects.setIamPolicy') },
   ],
@@ -573,9 +573,9 @@ const ROWS: Row[] = [
     },
   ],
   [
-    'deployer: roles/secretmanager.admin on the secret API_KEY',
+    'deployer: roles/secretmanager.secretAccessor on the secret API_KEY',
     'lacks secretmanager.versions.access',
-    `gcloud secrets add-iam-policy-binding API_KEY ${OF_PROJECT} --member=<deployer> --role=roles/secretmanager.admin`,
+    `gcloud secrets add-iam-policy-binding API_KEY ${OF_PROJECT} --member=<deployer> --role=roles/secretmanager.secretAccessor`,
     { [`secretmanager ${PATH}/secrets/API_KEY:testIamPermissions`]: without('secretmanager.versions.access') },
   ],
   [
