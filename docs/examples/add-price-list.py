@@ -8,10 +8,12 @@ Needs Python 3.10 or newer. The integration guide explains the retries. Exit cod
 0 created, 1 correct it first, 2 contact support, 3 unknown: send the same file again, 64 wrong usage.
 """
 
+import concurrent.futures
 import json
 import os
 import re
 import sys
+import threading
 
 import requests
 import tenacity
@@ -47,15 +49,35 @@ RETRY_SECONDS = read_seconds("RETRY_SECONDS", 30 * 60)  # longer than the servic
 REQUEST_SECONDS = read_seconds("REQUEST_SECONDS", 21 * 60)  # the service responds within 20 minutes
 
 
-def send(url, api_key, payload):
-    """Sends one request. Returns the body of a 2xx response, raises Transient, or exits if a retry would not help."""
+def exchange(url, api_key, payload):
     headers = {"x-api-key": api_key, "Content-Type": "application/json", "Accept-Encoding": "identity"}
     # A callable for `auth`, because requests would otherwise send a password from ~/.netrc.
     options = {"timeout": REQUEST_SECONDS, "allow_redirects": False, "stream": True, "auth": lambda request: request}
+    with requests.post(url, payload, headers=headers, **options) as response:
+        # A second read fails if the connection broke before the end of the response.
+        return response, (response.raw.read(1_000_000) + response.raw.read(1)).decode(errors="replace")
+
+
+def run_in_time(function, *args):
+    """Bounds the whole call. The timeout of requests bounds only each wait for the next bytes."""
+    future = concurrent.futures.Future()
+
+    def run():
+        try:
+            future.set_result(function(*args))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future.result(REQUEST_SECONDS)
+
+
+def send(url, api_key, payload):
+    """Sends one request. Returns the body of a 2xx response, raises Transient, or exits if a retry would not help."""
     try:
-        with requests.post(url, payload, headers=headers, **options) as response:
-            # A second read fails if the connection broke before the end of the response.
-            body = (response.raw.read(1_000_000) + response.raw.read(1)).decode(errors="replace")
+        response, body = run_in_time(exchange, url, api_key, payload)
+    except concurrent.futures.TimeoutError as error:
+        raise Transient("no response in time", "") from error
     except (requests.RequestException, HTTPError, OSError, ValueError) as error:
         is_local = not isinstance(error, (requests.RequestException, HTTPError))  # such as a missing REQUESTS_CA_BUNDLE
         if is_local or isinstance(error, ValueError) or "CERTIFICATE_VERIFY_FAILED" in str(error):

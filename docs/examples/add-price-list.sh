@@ -30,7 +30,7 @@ while :; do
   : >"$folder/headers" && : >"$folder/body" || finish 64 'No space for temporary files'
   # curl retries 408, 429 and some 5xx itself. Its waits double, so a wait that begins in the first half ends in time.
   half=$(((give_up_at - SECONDS) / 2))
-  status=$(curl --disable --no-progress-meter --fail-with-body --max-time "${REQUEST_SECONDS:-1260}" --max-filesize 1000000 \
+  status=$(curl --disable --globoff --no-progress-meter --fail-with-body --max-time "${REQUEST_SECONDS:-1260}" --max-filesize 1000000 \
     --retry $((half > 0 ? 1000 : 0)) --retry-max-time "$half" --dump-header "$folder/headers" --output "$folder/body" \
     --write-out '%{http_code}' --header @<(printf 'x-api-key: %s\n' "$API_KEY") --header 'Expect:' \
     --header 'Content-Type: application/json' --data-binary "@$1" "${BASE_URL%/}/addPriceLists")

@@ -104,6 +104,14 @@ const created = respond(200, CREATED);
 const busy = (retryAfter: string) => respond(503, 'busy', { 'Retry-After': retryAfter });
 const drop: RequestListener = (_, response) => void response.destroy();
 const hang: RequestListener = () => undefined;
+/** Begins a response, and then sends a byte each 100 ms without end. */
+const drip =
+  (start: string): RequestListener =>
+  ({ socket }) => {
+    socket.write(start);
+    const timer = setInterval(() => socket.write('a'), 100);
+    socket.once('close', () => clearInterval(timer));
+  };
 /** A gzip body of 300 members, each of which inflates to 1 MiB. */
 const bomb = Buffer.concat(Array(300).fill(gzipSync(Buffer.alloc(1024 ** 2))) as Buffer[]);
 
@@ -137,6 +145,8 @@ const oddServers: [string, RequestListener[], number, Partial<Call>?, number?][]
     0,
   ],
   ['no response in time', [hang, created], 0, { requestSeconds: 1 }],
+  ['headers without end', [drip('HTTP/1.1 200 OK\r\nX-Request-Id: '), created], 0, { requestSeconds: 1 }],
+  ['a body without end', [drip('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n'), created], 0, { requestSeconds: 1 }],
 ];
 
 let baseUrl: string;
@@ -181,6 +191,12 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     if (code !== 2) expect(stub.bodies.length).toBe(responses.length);
     for (const body of stub.bodies) expect(body.equals(stub.bodies[0] ?? Buffer.of())).toBe(true);
     expect(performance.now() - startedAt).toBeGreaterThan(minSeconds * 1000);
+  });
+
+  tested(`an address with braces and brackets gets one request${because}`, async () => {
+    const stub = await startStub([created, created]);
+    expect(await run({ baseUrl: `${stub.url}/{a,b}/[1-3]` })).toMatchObject({ code: 0 });
+    expect(stub.bodies).toHaveLength(1);
   });
 
   tested(`a redirect is not followed with the API key${because}`, async () => {
