@@ -111,7 +111,9 @@ module.exports = {
         'The command, the audit and functions/records import no operation, HTTP code or test, and nothing of packages, local, bench or scripts.',
       severity: 'error',
       from: { path: '^functions/(audit|cli|records)/' },
-      to: { path: '^(functions/src/([^/]+\\.ts$|lib/(http|instance)/)|functions/test/|packages/|local/|bench/|scripts/|test/)' },
+      to: {
+        path: '^(functions/src/([^/]+\\.ts$|lib/(http|instance)/)|functions/test/|packages/|local/|bench/|scripts/|test/)',
+      },
     },
     {
       name: 'audit-knows-no-command',

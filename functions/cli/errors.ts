@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { StoppedError } from '../src/lib/errors';
 import { UnusablePayloadError } from '../src/price-lists/payload';
-import { ResolutionError, type ResolutionErrorCode } from '../records/resolve';
+import { ResolutionError, type ResolutionErrorCode } from './resolve';
 
 /** An error whose message is printed unchanged. */
 export class CommandError extends Error {}

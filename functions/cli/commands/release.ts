@@ -1,4 +1,4 @@
-import { release, ResolutionError } from '../../records/resolve';
+import { release, ResolutionError } from '../resolve';
 import { quoteId } from '../text';
 import { assertActionAllowed, findKey, getOperatorName, toJson, type CommandContext } from './context';
 import type { ResumeOptions } from './resume';

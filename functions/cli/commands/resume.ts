@@ -1,6 +1,6 @@
 import type { ReadableKey } from '../../records/find';
 import type { FailureCause, KeyRecord } from '../../src/lib/schemas/key-record';
-import { ResolutionError, resume } from '../../records/resolve';
+import { ResolutionError, resume } from '../resolve';
 import { UnusablePayloadError } from '../../src/price-lists/payload';
 import { describeError } from '../errors';
 import { readPayload } from '../facts';

@@ -1,9 +1,10 @@
 import { getErrorMessage, StoppedError } from '../lib/errors';
 import { isTransient, retry } from '../lib/firestore/retry';
+import { LIST_KINDS, writeEntryBatch, type ListKind } from '../lib/repositories/lists';
 import type { FailureCause, KeyRecord } from '../lib/schemas/key-record';
 import { LEASE_DURATION_MS, RENEWAL_INTERVAL_MS, type RetryRegime } from '../lib/time-limits';
 import { measurePhase } from '../lib/work-context';
-import { writeEntries, type Products, type Progress } from './entries';
+import { toBatches, type Products, type Progress } from './entries';
 import type { KeyOutcome } from './key';
 import { applyEvent, applyWithinReserve, type KeyStore } from './key-store';
 import { readStoredPayload } from './payload';
@@ -93,6 +94,33 @@ export async function runAttempt(
   } catch (cause) {
     return { outcome: await fail(attempt, cause), cause };
   }
+}
+
+/**
+ * Writes the entries of both lists side by side, each list batch by batch. When one list fails, the other stops after
+ * its current batch. So this process has no write in progress when the attempt fails, unless the signal has aborted.
+ */
+async function writeEntries(products: Products, attempt: Attempt): Promise<void> {
+  const { db, context } = attempt.key;
+  const { lists } = attempt.record;
+  if (lists === null) return;
+  let failed = false;
+  const progress: Progress = { entries_written: 0, entries_total: LIST_KINDS.length * products.size };
+  const writeList = async (kind: ListKind) => {
+    for (const batch of toBatches(products, kind, context.sizes.batchEntries)) {
+      if (failed) return;
+      await attempt.call(() => writeEntryBatch(db, kind, lists, batch));
+      progress.entries_written += batch.length;
+      attempt.onProgress({ ...progress });
+    }
+  };
+  const writes = LIST_KINDS.map((kind) =>
+    writeList(kind).catch((error: unknown) => {
+      failed = true;
+      throw error;
+    }),
+  );
+  for (const result of await Promise.allSettled(writes)) if (result.status === 'rejected') throw result.reason;
 }
 
 /**

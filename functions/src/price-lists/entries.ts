@@ -1,6 +1,5 @@
-import { LIST_KINDS, writeEntryBatch, type Entry, type ListKind } from '../lib/repositories/lists';
+import type { Entry, ListKind } from '../lib/repositories/lists';
 import type { ProductPrices } from '../lib/schemas/add-price-lists';
-import type { Attempt } from './attempt';
 
 export type Products = ReadonlyMap<string, ProductPrices>;
 
@@ -31,31 +30,4 @@ export function* toBatches(products: Products, kind: ListKind, batchSize: number
     }
     yield batch;
   }
-}
-
-/**
- * Writes the entries of both lists side by side, each list batch by batch. When one list fails, the other stops after
- * its current batch. So this process has no write in progress when the attempt fails, unless the signal has aborted.
- */
-export async function writeEntries(products: Products, attempt: Attempt): Promise<void> {
-  const { db, context } = attempt.key;
-  const { lists } = attempt.record;
-  if (lists === null) return;
-  let failed = false;
-  const progress: Progress = { entries_written: 0, entries_total: LIST_KINDS.length * products.size };
-  const writeList = async (kind: ListKind) => {
-    for (const batch of toBatches(products, kind, context.sizes.batchEntries)) {
-      if (failed) return;
-      await attempt.call(() => writeEntryBatch(db, kind, lists, batch));
-      progress.entries_written += batch.length;
-      attempt.onProgress({ ...progress });
-    }
-  };
-  const writes = LIST_KINDS.map((kind) =>
-    writeList(kind).catch((error: unknown) => {
-      failed = true;
-      throw error;
-    }),
-  );
-  for (const result of await Promise.allSettled(writes)) if (result.status === 'rejected') throw result.reason;
 }

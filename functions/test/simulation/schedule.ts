@@ -10,7 +10,7 @@ import { getTimeLimitMs, SWEEP_START_MS } from '../../src/lib/time-limits';
 import type { WorkContext } from '../../src/lib/work-context';
 import { createPriceLists } from '../../src/price-lists/create';
 import { computeFingerprint } from '../../src/price-lists/payload';
-import { release, ResolutionError, resume } from '../../records/resolve';
+import { release, ResolutionError, resume } from '../../cli/resolve';
 import { sweep, type SweepReporter } from '../../src/price-lists/sweep';
 import type { EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { createRandom, spreadSeed, type Random } from '../../../local/sample/random';

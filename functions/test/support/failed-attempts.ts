@@ -1,6 +1,6 @@
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import type { Progress } from '../../src/price-lists/entries';
-import { resume } from '../../records/resolve';
+import { resume } from '../../cli/resolve';
 import { TEST_BATCH } from '../resilience/calls';
 import { failCommits, isEntries } from './commits';
 import { useCreations } from './creations';

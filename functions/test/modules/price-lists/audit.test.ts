@@ -3,7 +3,7 @@ import type { WorkContext } from '../../../src/lib/work-context';
 import { keyDocumentId, type KeyRecord } from '../../../src/lib/schemas/key-record';
 import { audit } from '../../../audit/audit';
 import { createPriceLists } from '../../../src/price-lists/create';
-import { release } from '../../../records/resolve';
+import { release } from '../../../cli/resolve';
 import type { Violation } from '../../../audit/violation';
 import { failCommits, isEntries } from '../../support/commits';
 import { TEST_START, useTestDatabase } from '../../support/database';

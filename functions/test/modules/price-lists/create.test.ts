@@ -4,7 +4,7 @@ import { KEEPALIVE_MS, LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { WRITE_SIZES } from '../../../src/lib/work-context';
 import { createPriceLists } from '../../../src/price-lists/create';
 import * as payloads from '../../../src/price-lists/payload';
-import { release } from '../../../records/resolve';
+import { release } from '../../../cli/resolve';
 import { TEST_BATCH } from '../../resilience/calls';
 import { atCommit, failCommits, getCommits, getNames, isClaim, isEntries, isKeyEvent } from '../../support/commits';
 import { BODY, getRejection, getResponse, useCreations } from '../../support/creations';

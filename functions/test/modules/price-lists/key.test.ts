@@ -142,6 +142,12 @@ test('every other event changes nothing, in every state', () => {
   }
 });
 
+test.each(['sweep', 'person'])('a repeated resume by a %s owns its attempt, even after its lease has expired', (by) => {
+  const event: KeyEvent = { kind: 'resume', attempt: own, operator: by === 'person' ? operator : null };
+  const { record, outcome } = apply(expired, event);
+  expect([record, outcome.kind]).toEqual([undefined, 'owned']);
+});
+
 describe('the outcome of a claim', () => {
   const sendOwn = (state: State) => apply(STATES[state], { kind: 'claim', claim: own }).outcome;
   const sendOther = (state: State) => apply(STATES[state], EVENTS.claim).outcome;

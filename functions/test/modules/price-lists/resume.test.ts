@@ -1,7 +1,7 @@
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { createPriceLists } from '../../../src/price-lists/create';
-import { release } from '../../../records/resolve';
+import { release } from '../../../cli/resolve';
 import { checkInvariants } from '../../resilience/invariants';
 import { atCommit, failCommits, isEntries, isKeyEvent } from '../../support/commits';
 import { TEST_START } from '../../support/database';
