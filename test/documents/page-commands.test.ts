@@ -24,7 +24,7 @@ function runCommands(code: string, programs: Record<string, string>) {
   for (const [name, script] of Object.entries(programs)) {
     writeFileSync(join(bin, name), `#!/bin/bash\n${script}\n`, { mode: 0o755 });
   }
-  return runProgramSync('bash', ['-c', code], {
+  return runProgramSync('bash', ['--norc', '-c', code], {
     cwd: folder,
     env: { PATH: `${bin}:${process.env['PATH']}`, project: 'p' },
   });
@@ -129,7 +129,7 @@ describe('outside a clone, with a package of the same name in the registry', () 
       npm_config_cache: join(folder, 'cache'),
       npm_config_userconfig: join(folder, 'no-settings'),
     };
-    const ran = await runProgram('bash', ['-c', `${command} list`], { cwd: folder, env }).catch(
+    const ran = await runProgram('bash', ['--norc', '-c', `${command} list`], { cwd: folder, env }).catch(
       (error: unknown) => error,
     );
     registry.close();

@@ -38,7 +38,7 @@ function runJob(name: string, text: RegExp, env: Record<string, string> = {}): n
   const scripts = readJob('release', name).steps.flatMap(({ run = '' }) => (text.test(run) ? [run] : []));
   for (const script of scripts) {
     const variables = { GITHUB_RUN_ID: '1', GITHUB_REPOSITORY: 'a/b', GITHUB_REF_NAME: 'v1.2.3', ...env };
-    const { status } = runProgramSync('bash', ['-ec', `${gh}\n${script}`], { cwd, env: variables });
+    const { status } = runProgramSync('bash', ['--norc', '-ec', `${gh}\n${script}`], { cwd, env: variables });
     if (status !== 0) return status;
   }
   expect(scripts).not.toEqual([]);

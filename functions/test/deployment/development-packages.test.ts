@@ -43,7 +43,7 @@ const POISON = `
  * job that installs by the same command gets a copy. firebase-tools, in a folder with a lock file of its own, is left out.
  */
 const NPM = `#!/bin/bash -e
-PATH=\${PATH#*:}
+npm() { "${runProgramSync('which', ['npm']).stdout.trim()}" "$@"; }
 case "$*" in
   *.github/tools*) ;;
   ci*--prefix*) npm "$@" --prefer-offline --no-audit --no-fund --loglevel=error ;;
@@ -63,7 +63,7 @@ esac
 async function prepare(folder: string, { steps }: Job): Promise<void> {
   const scripts = steps.flatMap(({ run = '' }) => (run.includes('npm ci') ? [run] : []));
   const env = { PATH: `${join(parent, 'bin')}:${process.env['PATH']}`, GITHUB_PATH: '/dev/null' };
-  for (const script of scripts) await runProgram('bash', ['-ec', script], { cwd: folder, env });
+  for (const script of scripts) await runProgram('bash', ['--norc', '-ec', script], { cwd: folder, env });
 }
 
 /** Runs a program by the path that the job uses, whether or not it succeeds. */
