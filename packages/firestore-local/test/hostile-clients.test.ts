@@ -179,13 +179,13 @@ test('the server survives 1,000 connections with random bytes, resets and unfini
   }
 });
 
-test('the server resets the oldest of 15,000 calls with half a message, on all connections together', async () => {
+test('the server resets the oldest of 6,000 calls with half a message, on all connections together', async () => {
   const calls = Array.from({ length: 100 }, (_, i) => {
     const stream = 1 + 2 * i;
     const half = frame(0, 0, stream, Buffer.of(0, 0, 0, 0x80, 0, 1));
     return Buffer.concat([headers({ ':path': path('Commit'), ...GRPC }, stream), half]);
   });
-  const sockets = await Promise.all(Array.from({ length: 150 }, open));
+  const sockets = await Promise.all(Array.from({ length: 60 }, open));
   /** Matches the frame that resets a call with REFUSED_STREAM. */
   const REFUSED = /\0\0\x04\x03\0[^]{4}\0\0\0\x07/g;
   const received = sockets.map(() => '');
@@ -194,7 +194,7 @@ test('the server resets the oldest of 15,000 calls with half a message, on all c
     for (const [i, socket] of sockets.entries()) {
       socket.on('data', (chunk: Buffer) => {
         received[i] = `${received[i]}${chunk.toString('latin1')}`;
-        if (countRefused() >= 4_000) resolve();
+        if (countRefused() >= 600) resolve();
       });
       socket.write(Buffer.concat([PREFACE, ...calls]));
     }

@@ -13,8 +13,8 @@ const MAX_REQUEST_BYTES = 10 * 1024 * 1024;
 /** The upper bound of the memory for open calls of all clients. Eight commits of the maximum size fit. */
 const MAX_HELD_BYTES = 84 * 1024 * 1024;
 
-/** What an open call counts beside its message. Node takes 6 to 7 KB for its stream. */
-const CALL_BYTES = 8 * 1024;
+/** What an open call counts beside its message: more than the memory that Node takes for its stream. */
+const CALL_BYTES = 16 * 1024;
 
 /** Puts the head in front of a message. */
 export function frameMessage(message: Buffer): Buffer {
