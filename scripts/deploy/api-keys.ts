@@ -1,7 +1,7 @@
 import { parseApiKeys } from '../../functions/src/lib/api-keys';
-import type { FunctionReader } from './deployed-functions';
+import { REGION } from '../../functions/src/lib/region';
 import type { AskGoogle } from './google-api';
-import type { Requirement } from './requirement';
+import { listAll, type Requirement } from './requirement';
 
 /** A shorter key can be easy to guess. */
 const MIN_KEY_CHARACTERS = 20;
@@ -20,7 +20,7 @@ export const checkKeyLines = (projectId: string, ask: AskGoogle): Requirement =>
   'API keys in the secret',
   async () => {
     const found = await readApiKeys(projectId, ask);
-    if (found === undefined) return undefined;
+    if (found === undefined) return ['there is no secret API_KEY', setKeys(projectId)];
     const lines = found.invalidLines.join(', ');
     if (lines !== '') return [`the service would ignore line ${lines}`, setKeys(projectId)];
     return found.keys.length === 0 ? ['there is none', setKeys(projectId)] : undefined;
@@ -38,17 +38,25 @@ export const checkPlainKeys = (projectId: string, ask: AskGoogle): Requirement =
   },
 ];
 
+/** Lists the versions of the secret with which functions are deployed. */
+async function listDeployedVersions(projectId: string, ask: AskGoogle): Promise<Set<string>> {
+  interface DeployedFunction {
+    serviceConfig?: { secretEnvironmentVariables?: { secret: string; version: string }[] };
+  }
+  const path = `v2/projects/${projectId}/locations/${REGION}/functions?pageSize=1000`;
+  const functions = await listAll<DeployedFunction>(ask, 'cloudfunctions', path, 'functions');
+  const secrets = functions.flatMap(({ serviceConfig }) => serviceConfig?.secretEnvironmentVariables ?? []);
+  return new Set(secrets.filter(({ secret }) => secret === 'API_KEY').map(({ version }) => version));
+}
+
 /** Warns of keys that a deployment would make invalid. After a mistake in a rotation, all clients but one can lose theirs. */
-export const checkKeyNames = (projectId: string, readFunctions: FunctionReader, ask: AskGoogle): Requirement => [
+export const checkKeyNames = (projectId: string, ask: AskGoogle): Requirement => [
   'names of the API keys',
   async () => {
     const names = (await readApiKeys(projectId, ask))?.keys.map(({ name }) => name) ?? [];
     const repeated = names.filter((name, i) => names.indexOf(name) !== i);
-    const deployed = (await readFunctions()).flatMap(({ isForeign, secretEnvironmentVariables = [] }) =>
-      isForeign ? [] : secretEnvironmentVariables.filter(({ key }) => key === 'API_KEY'),
-    );
     const lacking = new Set<string>();
-    for (const version of new Set(deployed.map(({ version }) => version))) {
+    for (const version of await listDeployedVersions(projectId, ask)) {
       // Google refuses to read a version that is disabled or destroyed.
       const path = `v1/projects/${projectId}/secrets/API_KEY/versions/${version}`;
       const isReadable = (await ask<{ state: string }>('secretmanager', path))?.state === 'ENABLED';

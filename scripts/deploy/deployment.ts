@@ -1,4 +1,4 @@
-import type { DeployManifest, ManifestEndpoint } from './manifest';
+import type { DeployManifest } from './manifest';
 
 /** The arguments of deploy:check, and what it has read from the repository. */
 export interface Deployment {
@@ -36,11 +36,8 @@ export const getDatabaseId = ({ parameters }: Deployment): string => {
   return DATABASE_ID.test(id) ? id : '(default)';
 };
 
-/** Returns the address of the account that a function runs as. */
-export const getEmail = ({ serviceAccountEmail }: ManifestEndpoint, projectId: string): string =>
-  serviceAccountEmail.replace('{{ params.PROJECT_ID }}', projectId);
-
 /** Lists the addresses of the accounts that the functions run as. */
-export const listEmails = ({ manifest: { endpoints }, projectId }: Deployment): string[] => [
-  ...new Set(Object.values(endpoints).map((each) => getEmail(each, projectId))),
-];
+export const listEmails = ({ manifest: { endpoints }, projectId }: Deployment): string[] => {
+  const emails = Object.values(endpoints).map(({ serviceAccountEmail }) => serviceAccountEmail);
+  return [...new Set(emails.map((email) => email.replace('{{ params.PROJECT_ID }}', projectId)))];
+};

@@ -2,9 +2,26 @@ import { getDatabaseId, type Deployment, type IndexField } from './deployment';
 import type { AskGoogle } from './google-api';
 import { listAll, type Requirement } from './requirement';
 
-/** The indexes and the security rules of the database. */
+/** The database, its indexes and its security rules. */
 
-export function listFirestoreSettings(deployment: Deployment, ask: AskGoogle): Requirement[] {
+export function checkDatabase(deployment: Deployment, ask: AskGoogle): Requirement {
+  const { projectId } = deployment;
+  const databaseId = getDatabaseId(deployment);
+  const command = 'gcloud firestore databases';
+  const options = `--database='${databaseId}' --type=firestore-native --project ${projectId}`;
+  return [
+    `database ${databaseId}`,
+    async () => {
+      const found = await ask<{ type: string }>('firestore', `v1/projects/${projectId}/databases/${databaseId}`);
+      if (found === undefined) return ['not found', `${command} create --location=nam5 ${options}`];
+      return found.type === 'FIRESTORE_NATIVE'
+        ? undefined
+        : [`its type is ${found.type}`, `${command} update ${options}`];
+    },
+  ];
+}
+
+export function listIndexChecks(deployment: Deployment, ask: AskGoogle): Requirement[] {
   const { projectId, indexes: declared } = deployment;
   const group = `v1/projects/${projectId}/databases/${getDatabaseId(deployment)}/collectionGroups/-`;
   const deploy = `firebase deploy --only firestore:indexes --project ${projectId}`;
@@ -67,10 +84,9 @@ interface Ruleset {
  * the owner decides whether to replace them. `--keep-rules` skips this check. Without rules, Firestore refuses every client, as
  * firestore.rules does.
  */
-export function listRules(
-  { projectId, databaseId, rules }: { projectId: string; databaseId: string; rules: string },
-  ask: AskGoogle,
-): Requirement {
+export function checkRules(deployment: Deployment, ask: AskGoogle): Requirement {
+  const { projectId, rules } = deployment;
+  const databaseId = getDatabaseId(deployment);
   return [
     `rules of database ${databaseId}`,
     async () => {

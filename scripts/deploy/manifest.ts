@@ -9,14 +9,11 @@ import { promisify } from 'node:util';
 export interface DeployManifest {
   endpoints: Record<string, ManifestEndpoint>;
   params: ManifestParam[];
-  requiredAPIs: { api: string }[];
 }
 
 export interface ManifestEndpoint {
   /** An address that contains the expression `{{ params.PROJECT_ID }}`. */
   serviceAccountEmail: string;
-  httpsTrigger?: { invoker?: string[] };
-  scheduleTrigger?: object;
 }
 
 export interface ManifestParam {

@@ -7,13 +7,16 @@ import type { Requirement } from './requirement';
 const ACTS_AS = 'roles/iam.serviceAccountUser';
 
 /** Roles with which a member of the whole project can get a token or a key of every account. */
-const OF_EVERY_ACCOUNT = [ACTS_AS, 'roles/iam.serviceAccountTokenCreator', 'roles/iam.serviceAccountKeyAdmin'];
+const OF_EVERY_ACCOUNT = [
+  ACTS_AS,
+  'roles/iam.serviceAccountKeyAdmin',
+  'roles/iam.serviceAccountTokenCreator',
+  'roles/iam.workloadIdentityUser',
+];
 
 const isPublic = (member: string): boolean => ['allUsers', 'allAuthenticatedUsers'].includes(member);
 
-/** Google's own agents, and the members whose environment federation.ts checks. */
-const isKnown = (member: string): boolean =>
-  /@gcp-sa-|@cloudservices\.gserviceaccount\.com$|\/workloadIdentityPools\/github\//.test(member);
+const isGoogleAgent = (member: string): boolean => /@gcp-sa-|@cloudservices\.gserviceaccount\.com$/.test(member);
 
 const listGrants = (policy?: Policy): { role: string; member: string }[] =>
   policy?.bindings?.flatMap(({ role, members }) => members.map((member) => ({ role, member }))) ?? [];
@@ -38,7 +41,7 @@ export const checkActors = (deployment: Deployment, ask: AskGoogle): Requirement
     const path = `v1/projects/${projectId}`;
     const project = await ask<Policy>('cloudresourcemanager', `${path}:getIamPolicy`, {});
     for (const { role, member } of listGrants(project)) {
-      if (!OF_EVERY_ACCOUNT.includes(role) || isKnown(member)) continue;
+      if (!OF_EVERY_ACCOUNT.includes(role) || isGoogleAgent(member)) continue;
       const fix = `gcloud projects remove-iam-policy-binding ${projectId} --member=${member} --role=${role}`;
       return [`${member} has ${role} in the whole project`, `unless it deploys everything: ${fix}`];
     }
@@ -46,7 +49,7 @@ export const checkActors = (deployment: Deployment, ask: AskGoogle): Requirement
       const policy = await ask<Policy>('iam', `${path}/serviceAccounts/${email}:getIamPolicy`, {});
       for (const { role, member } of listGrants(policy)) {
         const isDeployer = role === ACTS_AS && /^(group|serviceAccount|user):/.test(member);
-        if (isDeployer || isKnown(member)) continue;
+        if (isDeployer || isGoogleAgent(member)) continue;
         const remove = `gcloud iam service-accounts remove-iam-policy-binding ${email} --project ${projectId}`;
         return [`${member} has ${role} on ${email}`, `${remove} --member=${member} --role=${role}`];
       }

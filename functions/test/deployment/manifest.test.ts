@@ -55,5 +55,4 @@ test('the manifest asks for one secret, and for parameters that have defaults', 
     expect.objectContaining({ type: 'int', name: 'MIN_INSTANCES', default: 0 }),
     expect.objectContaining({ type: 'int', name: 'MAX_INSTANCES', default: 20 }),
   ]);
-  expect(manifest.requiredAPIs.map(({ api }) => api)).toEqual(['cloudscheduler.googleapis.com']);
 });
