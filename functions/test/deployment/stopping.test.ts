@@ -141,6 +141,20 @@ testInWorld('a creation that hangs after its client has left fails, and is logge
   expect(await readStatuses(world, 'price_list_idempotency')).toEqual(['requires_review']);
 });
 
+testInWorld('a read that hangs gets its response after 8 s', async (world) => {
+  const deployed = await start(world, 'getTeams');
+  const hanging = world.firestore.faults.inject({ rpc: 'RunQuery', times: Infinity, action: { kind: 'hang' } });
+  const response = send(deployed, 'getTeams');
+  await hanging.fired;
+  const startedAt = performance.now();
+  const exitCode = deployed.stop();
+  expect(await response).toMatchObject({ status: 500, headers: { connection: 'close' } });
+  const tookMs = performance.now() - startedAt;
+  expect(tookMs).toBeGreaterThan(7_900);
+  expect(tookMs).toBeLessThan(9_000);
+  expect(await exitCode).toBe(0);
+});
+
 /** Creates failed attempts that are due for the sweep. */
 async function failCreations(world: World, count: number): Promise<void> {
   const deployed = await start(world, 'addPriceLists');
