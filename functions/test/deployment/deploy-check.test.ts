@@ -133,24 +133,18 @@ type Row = [subject: string, detail: string, fix: string, answers: Answers, depl
 
 /** What stops a deployment. In each row, everything else is there. */
 const MISSING: Row[] = [
-  ...[
-    ['CORS_ALLOWED_ORIGINS', 'https://a.example.com/', '"https://a.example.com/" is not an origin'],
-    ['DATABASE_ID', 'Restored', 'Restored is not the id of a database'],
-    ['MAX_INSTANCES', '0', '0 would be no maximum at all'],
-    ['MIN_INSTANCES', 'many', 'many is not a number'],
-    ['WRITES_PAUSED', 'True', '"True" is not true or false'],
-    ['WRITES_PAUSED', 'false ', '"false " is not true or false'],
-    ['CORS_ALLOWED_ORIGINS', 'https://${dashboard_host}', '"https://${dashboard_host}" is not an origin'],
-  ].map(([name = '', value = '', detail = '']): Row => {
-    return [`parameter ${name}`, detail, `edit ${PARAMETERS_FILE}`, {}, parameters({ [name]: value })];
+  ...(
+    [
+      ['CORS_ALLOWED_ORIGINS', { CORS_ALLOWED_ORIGINS: 'https://a.example.com/' }, 'is not an origin'],
+      ['DATABASE_ID', { DATABASE_ID: 'Restored' }, 'Restored is not the id of a database'],
+      ['MAX_INSTANCES', { MAX_INSTANCES: '0' }, '0 would be no maximum at all'],
+      ['MIN_INSTANCES', { MIN_INSTANCES: 'many' }, 'many is not a number'],
+      ['MIN_INSTANCES', { MIN_INSTANCES: '6', MAX_INSTANCES: '5' }, '6 is above MAX_INSTANCES, 5'],
+      ['WRITES_PAUSED', { WRITES_PAUSED: 'false ' }, '"false " is not true or false'],
+    ] as const
+  ).map(([name, changes, detail]): Row => {
+    return [`parameter ${name}`, detail, `edit ${PARAMETERS_FILE}`, {}, parameters(changes)];
   }),
-  [
-    'parameter MIN_INSTANCES',
-    '6 is above MAX_INSTANCES, 5',
-    `edit ${PARAMETERS_FILE}`,
-    {},
-    parameters({ MIN_INSTANCES: '6', MAX_INSTANCES: '5' }),
-  ],
   [
     'lines of the parameters',
     `functions/.env:2, ${PARAMETERS_FILE}:1: not NAME=value`,
