@@ -57,7 +57,7 @@ export const plans: Record<'full' | 'quick', BenchPlan> = {
   },
 };
 
-/** Number of calls of a creation besides its batches: see docs/reliability.md#guarantees. */
+/** Number of calls of a creation besides its batches: see docs/reliability.md#what-holds. */
 const FIXED_CALLS = 4;
 
 /** The parameters of a scenario. */

@@ -75,7 +75,7 @@ test('the search of a data page finds the price list that was created above', as
   await page.goto(getUrl('/data/teams'));
   await page.type('input[name="find"]', 'boq-2026-06');
   await Promise.all([page.waitForNavigation(), page.click('button')]);
-  expect((await readTexts('td')).slice(0, 4)).toEqual(['boq-2026-06 ', 'ready', 'Kenya, June 2026', '06/2026']);
+  expect((await readTexts('td')).slice(0, 4)).toEqual(['boq-2026-06 ', 'completed', 'Kenya, June 2026', '06/2026']);
   expect(problems).toEqual([]);
   expect(requested.filter(isElsewhere)).toEqual([]);
 });

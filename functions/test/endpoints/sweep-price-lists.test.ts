@@ -92,8 +92,8 @@ test('a sweep runs four resumes at a time, and logs how many keys require review
   await failAttempt('f');
   let most = 0;
   const run = async () => {
-    const { docs } = await service.db.collection('price_list_idempotency').where('failed_tries', '==', 2).get();
-    most = Math.max(most, docs.filter((key) => key.get('status') === 'processing').length);
+    const { docs } = await service.db.collection('price_list_idempotency').where('status', '==', 'processing').get();
+    most = Math.max(most, docs.filter((key) => key.get('failed_tries') === 2).length);
   };
   service.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: 1_000, action: { kind: 'call', run } });
   await deliver();
