@@ -1,3 +1,4 @@
+import { PRICE_LISTS_BODY_LIMITS } from '../functions/src/lib/payload-limits';
 import type { PlainDocument } from '../packages/firestore-local/src';
 
 /** The records and request bodies of the benchmark. */
@@ -86,6 +87,20 @@ export function createPriceListPayload(products: number): Buffer {
     { price_list_price: i + 12.25, expected_forward_cost_price: i / 8 },
   ]);
   return json({ info, products: Object.fromEntries(entries) as object });
+}
+
+/** Creates the body of 32 MiB with the most products: their ids and prices are as short as they can be. */
+export function createDensestPayload(): Buffer {
+  lists += 1;
+  const info = `{"market_id":"${PRICE_LIST_MARKET}","boq_list_id":"boq-${lists}","currency_iso":"EGP","date":"06/2026","name":"J"}`;
+  const start = `{"info":${info},"products":{`;
+  const products: string[] = [];
+  for (let length = start.length + 2; ;) {
+    const product = `"${products.length.toString(36)}":{"price_list_price":1,"expected_forward_cost_price":1}`;
+    length += product.length + 1;
+    if (length > PRICE_LISTS_BODY_LIMITS.maxBytes) return Buffer.from(`${start}${products.join()}}}`);
+    products.push(product);
+  }
 }
 
 const json = (value: object): Buffer => Buffer.from(JSON.stringify(value));

@@ -1,7 +1,7 @@
 import { writeOptions } from '../functions/src/lib/runtime-options';
 import type { DeployedFunction } from '../functions/test/deployment/deployed';
 import { measureThroughput, sendOk, type BenchRequest } from './client';
-import { MARKETS, createOrdersBody, createPriceListPayload } from './data';
+import { MARKETS, createDensestPayload, createOrdersBody, createPriceListPayload } from './data';
 import {
   computeRatioStats,
   computeStats,
@@ -179,6 +179,9 @@ async function priceLists({ database, add, begin }: BenchContext, products: numb
   add('Firestore calls', '', calls, exactly(FIXED_CALLS + 2 * Math.ceil(products / BATCH)));
 }
 
+/** The heap that Node takes in a container of 1 GiB. On this machine it would take more, and collect less garbage. */
+const HEAP = { NODE_OPTIONS: '--max-old-space-size=560' };
+
 /** Measures the peak memory at the maximum load of an instance: as many of the largest bodies as it accepts at once. */
 async function largestBodies({ database, add, begin }: BenchContext): Promise<void> {
   const { concurrency } = writeOptions;
@@ -186,11 +189,11 @@ async function largestBodies({ database, add, begin }: BenchContext): Promise<vo
   const memory: `${number}GiB` = writeOptions.memory;
   begin(`${concurrency} lists of 32 MB at once`);
   await database.fill([]);
-  await withFunction(startFunction('service', 'addPriceLists', database), async ({ port, pid }) => {
-    const bodies = Array.from({ length: concurrency }, () => createPriceListPayload(380_000));
+  await withFunction(startFunction('service', 'addPriceLists', database, HEAP), async ({ port, pid }) => {
+    const bodies = Array.from({ length: concurrency }, () => createDensestPayload());
     await Promise.all(bodies.map((body) => sendOk(port, post(body))));
     const share = readProcessMemory(pid).peak / (Number.parseInt(memory) * 2 ** 30);
-    add('peak memory ÷ that of the function', '×', share, enforced(atMost(0.9)));
+    add('peak memory ÷ that of the function', '×', share, enforced(atMost(0.75)));
   });
 }
 

@@ -81,13 +81,19 @@ export async function startDatabase(): Promise<BenchDatabase> {
   };
 }
 
-/** Starts a function as in production. */
-export const startFunction = (variant: Variant, name: string, { address }: BenchDatabase): Promise<DeployedFunction> =>
+/** Starts a function as in production. @param env variables besides those of each function */
+export const startFunction = (
+  variant: Variant,
+  name: string,
+  { address }: BenchDatabase,
+  env: Record<string, string> = {},
+): Promise<DeployedFunction> =>
   startDeployedFunction(getFolder(variant), name, {
     API_KEY: BENCH_API_KEY,
     CORS_ALLOWED_ORIGINS: '',
     FIRESTORE_EMULATOR_HOST: address,
     METADATA_SERVER_DETECTION: 'none',
+    ...env,
   });
 
 /** Reads the resident memory of a process in bytes, current and peak. On systems other than Linux both are NaN. */

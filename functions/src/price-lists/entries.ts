@@ -20,14 +20,20 @@ export const getPrice = {
  * neighbouring ids together, and rejects too many writes close together.
  */
 export function* toBatches(products: Products, kind: ListKind, batchSize: number): Generator<Entry[]> {
-  const entries = [...products];
-  const batches = Math.ceil(entries.length / batchSize);
+  // Not the entries of the map: as pairs, those of the largest list would take 35 MB.
+  const ids = [...products.keys()];
+  const batches = Math.ceil(ids.length / batchSize);
   for (let first = 0; first < batches; first += 1) {
-    const batch: Entry[] = [];
-    for (let i = first; i < entries.length; i += batches) {
-      const entry = entries[i];
-      if (entry !== undefined) batch.push([entry[0], getPrice[kind](entry[1])]);
-    }
-    yield batch;
+    const chosen = Array.from(
+      { length: Math.ceil((ids.length - first) / batches) },
+      (_, i) => ids[first + i * batches],
+    );
+    yield chosen.map((id) => toEntry(id, products, kind));
   }
+}
+
+function toEntry(id: string | undefined, products: Products, kind: ListKind): Entry {
+  const prices = id === undefined ? undefined : products.get(id);
+  if (id === undefined || prices === undefined) throw new Error('a batch has an id without a product');
+  return [id, getPrice[kind](prices)];
 }
