@@ -9,5 +9,7 @@ export default {
   setupFiles: [...modules.setupFiles, '<rootDir>/functions/test/mutants/setup.cjs'],
   // Stryker wraps this environment and resolves the path from this folder.
   testEnvironment: './functions/test/mutants/environment.cjs',
+  // No limit of the suites: a mutant that hangs ends sooner.
+  setupFilesAfterEnv: [],
   testTimeout: 20_000,
 };
