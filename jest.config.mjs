@@ -16,6 +16,7 @@ export const project = (displayName, folder) => ({
   testMatch: [`<rootDir>/${folder}/**/*.test.ts`],
   testEnvironment: '<rootDir>/test/support/environment.cjs',
   setupFiles: ['<rootDir>/test/support/setup.cjs', '<rootDir>/test/support/console.ts'],
+  setupFilesAfterEnv: ['<rootDir>/test/support/time-limit.cjs'],
   moduleNameMapper: {
     '^fast-check$': '<rootDir>/test/support/fast-check.cjs',
     // The deployed bundle replaces these modules too. Jest cannot load the ES module that firebase-admin/auth needs.

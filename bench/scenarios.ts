@@ -1,4 +1,5 @@
 import { writeOptions } from '../functions/src/lib/runtime-options';
+import { WRITE_SIZES } from '../functions/src/lib/work-context';
 import type { DeployedFunction } from '../functions/test/deployment/deployed';
 import { measureThroughput, sendOk, type BenchRequest } from './client';
 import { MARKETS, createDensestPayload, createOrdersBody, createPriceListPayload } from './data';
@@ -159,8 +160,6 @@ async function orders(bench: BenchContext, size: number, rounds: number): Promis
   add('processor time ÷ best SDK', '×', divide('cpu', 'sdk-stream'));
 }
 
-const BATCH = 500;
-
 async function priceLists({ database, add, begin }: BenchContext, products: number, rounds: number): Promise<void> {
   begin(`add ${formatCount(products)} products`);
   const name = 'addPriceLists';
@@ -176,7 +175,7 @@ async function priceLists({ database, add, begin }: BenchContext, products: numb
   add('time ÷ ordinary SDK', '×', computeRatioStats(service ?? [], sdk ?? []), atMost(1.1));
   add('time', 'ms', computeStats(service ?? []));
   const calls = Math.max(...measured.service.map((run) => run.calls));
-  add('Firestore calls', '', calls, exactly(FIXED_CALLS + 2 * Math.ceil(products / BATCH)));
+  add('Firestore calls', '', calls, exactly(FIXED_CALLS + 2 * Math.ceil(products / WRITE_SIZES.batchEntries)));
 }
 
 /** The heap that Node takes in a container of 1 GiB. On this machine it would take more, and collect less garbage. */

@@ -104,8 +104,12 @@ def get_wait(state):
 def check(body, payload, allows_other_currency):
     """Prints the response. Exits with an error if that fails, or if it is foreign or lacks lists in an allowed currency."""
     try:
-        response = json.loads(body)
-        stored = response["price_list"] and response["price_list"]["currency"]
+        response, request = json.loads(body), json.loads(payload)
+        lists = [response["price_list"], response["expected_forward_cost"]]
+        is_ready = lists == [None, None] or [each["status"] for each in lists] == ["ready", "ready"]
+        if response["success"] is not True or response["products_count"] != len(request["products"]) or not is_ready:
+            raise ValueError("not a success of the service")
+        stored = lists[0] and lists[0]["currency"]
         os.write(1, json.dumps(response).encode() + b"\n")
     except (ValueError, TypeError, KeyError, RecursionError):
         finish(3, "The response is not from the service. Correct the address, and send the same file again")
@@ -113,7 +117,7 @@ def check(body, payload, allows_other_currency):
         finish(3, f"The response cannot be written. Lists may exist: send the same file again. {error}")
     if stored is None:
         finish(1, "Correct it first: no market has the market_id, so no list was created. Use a new boq_list_id")
-    sent = json.loads(payload)["info"]["currency_iso"].upper()
+    sent = request["info"]["currency_iso"].upper()
     if sent != stored and not allows_other_currency:
         finish(1, f"Correct it first: the prices are stored as {stored}, the currency of the market, not as {sent}")
 

@@ -57,7 +57,9 @@ while :; do
   fi
 done
 
-[[ $status == 200 ]] && jq --exit-status --slurp '.[0] | .success == true and has("price_list")' "$folder/body" &>/dev/null ||
+[[ $status == 200 ]] && jq --exit-status --slurp --slurpfile sent "$1" '.[0] |
+  .success == true and .products_count == ($sent[0].products | length) and has("price_list") and has("expected_forward_cost") and
+  ([.price_list, .expected_forward_cost] | . == [null, null] or map(.status) == ["ready", "ready"])' "$folder/body" &>/dev/null ||
   finish 3 'The response is not from the service. Correct the address or the network, and send the same file again'
 jq --ascii-output --compact-output . "$folder/body" ||
   finish 3 'The response cannot be written, and the service may have created the lists: send the same file again'

@@ -13,12 +13,12 @@ export const errorDescriptions: Record<ErrorCode, string> = {
   idempotency_key_reused: 'The `boq_list_id` belongs to another payload. Do not retry: use a new identifier.',
   request_in_progress: 'The service is still processing this payload. Send it again after the time in `Retry-After`.',
   review_required:
-    'An earlier attempt failed. With `Retry-After` the service resumes it without an operator: send the request again after that time. Without the header an operator has to resolve the attempt: contact support.',
+    'An earlier attempt failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support. If the operator has just released the `boq_list_id`, the request succeeds when you send it again.',
   payload_too_large:
     'The body is too large as sent or inflated, has too many values, or is too large to be stored. `X-Payload-Limit-Scope` and `X-Payload-Limit-Bytes` name the limit.',
   api_key_not_configured: 'The service has no API key. Contact support.',
   creation_failed:
-    'The attempt failed. With `Retry-After` the service resumes it without an operator: send the request again after that time. Without the header an operator has to resolve the attempt: contact support.',
+    'The creation failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support.',
   internal_error: 'The service failed. Send the request again, which is safe for every operation.',
   writes_paused: 'An operator has paused price lists. Send the request again after the time in `Retry-After`.',
 };

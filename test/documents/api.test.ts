@@ -6,6 +6,10 @@ import { getTimeLimitMs } from '../../functions/src/lib/time-limits';
 import { collections, fields, subcollections } from '../../functions/src/lib/firestore/collections';
 import { MAX_TEXT_BYTES } from '../../functions/src/lib/schemas/fields';
 import { MAX_FIELD_ERRORS } from '../../functions/src/lib/schemas/add-price-lists';
+import { PAUSE_RETRY_AFTER_MS } from '../../functions/src/lib/http/pipeline';
+import { WRITE_SIZES } from '../../functions/src/lib/work-context';
+import { getAttemptWaitMs, SWEEP_WAIT_MS } from '../../functions/src/price-lists/schedule';
+import { headers } from '../../scripts/openapi/headers';
 
 /** Compares the tables of docs/api.md and docs/data-model.md with docs/openapi.json and with the collections, errors and limits of the code. */
 
@@ -21,13 +25,14 @@ interface Schema {
 }
 
 interface Body {
-  content: { 'application/json': { schema: Schema } };
+  headers?: Record<string, unknown>;
+  content: { 'application/json': { schema: Schema; examples: Record<string, { value: unknown }> } };
 }
 
 interface Method {
   summary: string;
   requestBody?: Body;
-  responses: { 200: Body };
+  responses: Record<number, Body | undefined> & { 200: Body };
 }
 
 const { paths, components } = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as {
@@ -85,6 +90,68 @@ test.each(operations)('the section $summary has a row for each field, with its v
   rows.forEach(([, type], i) => {
     for (const value of fields[i]?.enum ?? []) expect(type).toContain(String(value));
   });
+});
+
+test.each(operations)('the section $summary has the first examples of its request and response', (operation) => {
+  const { summary, requestBody, responses } = operation;
+  const examples = [requestBody, responses[200]].flatMap((body) =>
+    body === undefined ? [] : Object.values(body.content['application/json'].examples).slice(0, 1),
+  );
+  const blocks = [...readSection(`${summary}\n`).matchAll(/^```json\n(.*?)^```/gms)];
+  expect(blocks.map(([, json = '']) => JSON.parse(json) as unknown)).toEqual(examples.map(({ value }) => value));
+});
+
+test('the section Idempotency shows statuses, texts and headers of add price lists, without words of operators', () => {
+  const section = readSection('Idempotency\n');
+  const responses: Record<string, Body | undefined> =
+    operations.find(({ path }) => path === '/addPriceLists')?.responses ?? {};
+  const shown = [...section.matchAll(/```http\n *HTTP\/1.1 (\d+).*?```/gs)];
+  expect(shown.map(([, status]) => Number(status))).toEqual([200, 409, 409, 500]);
+  for (const [block, status] of shown) {
+    const headers = responses[status ?? '']?.headers ?? {};
+    for (const [, name = ''] of block.matchAll(/^ *([\w-]+): /gm)) expect(Object.keys(headers)).toContain(name);
+    const [, error] = /"error": "(.*)"/.exec(block) ?? [];
+    const texts = Object.values(ERROR_DEFINITIONS).filter((each) => String(each.status) === status);
+    if (error !== undefined) expect(texts.map(({ message }) => message as string)).toContain(error);
+  }
+  expect(section).not.toMatch(/\b(sweep|attempt|resume|instance)/i);
+});
+
+test('the section Idempotency has the values of Retry-After', () => {
+  const products = 2_000;
+  const getSeconds = (products_count: number) => getAttemptWaitMs({ products_count }) / 1000;
+  const [first, step, most] = [getSeconds(0), getSeconds(products) - getSeconds(0), getSeconds(Infinity)];
+  expect([step, getSeconds(products - 1), most]).toEqual([1, first, SWEEP_WAIT_MS / 1000]);
+  expect(readSection('Idempotency\n')).toContain(
+    `\`Retry-After\` is ${first} seconds and one more for each 2,000 products, at most ${most}, while`,
+  );
+  expect(readSection('Idempotency\n')).toContain(
+    `It is ${most} after a failure, and ${PAUSE_RETRY_AFTER_MS / 1000} in a pause.`,
+  );
+});
+
+test('the pages that name the size of a batch have that of the code', () => {
+  for (const file of ['docs/architecture.md', 'docs/decisions/0004-two-lists.md']) {
+    expect(readFileSync(file, 'utf8')).toContain(`${WRITE_SIZES.batchEntries} entries`);
+  }
+});
+
+test('the section Headers of a response names those of the description that a client acts on', () => {
+  const section = readSection('Headers of a response\n');
+  for (const name of [
+    'X-Request-Id',
+    'Idempotent-Replayed',
+    'Retry-After',
+    'Allow',
+    'X-Payload-Limit-Bytes',
+  ] as const) {
+    expect([name, headers[name].description, section]).toEqual([
+      name,
+      expect.any(String),
+      expect.stringContaining(`\`${name}`),
+    ]);
+  }
+  expect(section).toContain(`\`WWW-Authenticate: ${headers['WWW-Authenticate'].schema.const}\``);
 });
 
 test('the table of errors has the status, text and code of every error', () => {

@@ -26,7 +26,7 @@ const ONE_PRODUCT = {
 
 const CREATED = {
   ...{ success: true, message: '', products_count: 1, document_id: 'id', market: {} },
-  ...{ expected_forward_cost: {}, price_list: { currency: 'KES' } },
+  ...{ expected_forward_cost: { status: 'ready' }, price_list: { status: 'ready', currency: 'KES' } },
 };
 
 /** Moves the clock of undici's timers. */

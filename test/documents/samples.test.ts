@@ -93,10 +93,13 @@ const samples = {
   TypeScript: { run: runClient, probe: [process.execPath, '--version'] },
 };
 
-const CREATED = JSON.stringify({
-  ...{ success: true, message: '', products_count: 12, document_id: 'id', market: { id: 'mkt-ken' } },
-  ...{ expected_forward_cost: { currency: 'KES' }, price_list: { currency: 'KES' } },
-});
+const READY = { status: 'ready', currency: 'KES' };
+const createResponse = (changes: object = {}) =>
+  JSON.stringify({
+    ...{ success: true, message: '', products_count: 12, document_id: 'id', market: { id: 'mkt-ken' } },
+    ...{ expected_forward_cost: READY, price_list: READY, ...changes },
+  });
+const CREATED = createResponse();
 const IN_PROGRESS = '{"error":"Request is already being processed or requires review"}';
 const NOT_CREATED = '{"error":"Price lists could not be created; the request requires review"}';
 
@@ -135,6 +138,14 @@ const oddServers: [string, RequestListener[], number, Partial<Call>?, number?][]
   ['a foreign JSON 200', [respond(200, '{"status":"ok"}')], 3],
   ['an empty 200', [respond(200, '')], 3],
   ['a 204', [respond(204, '')], 3],
+  ['a 200 without success', [respond(200, createResponse({ success: false }))], 3],
+  ['a 200 with another number of products', [respond(200, createResponse({ products_count: 11 }))], 3],
+  [
+    'a 200 with a list that is not ready',
+    [respond(200, createResponse({ price_list: { ...READY, status: 'failed' } }))],
+    3,
+  ],
+  ['a 200 with one list of two', [respond(200, createResponse({ expected_forward_cost: null }))], 3],
   ['deep JSON', [respond(200, '['.repeat(100_000) + ']'.repeat(100_000))], 3],
   ['a gzip bomb', [(_, response) => void response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(bomb)], 3],
   ['control characters', [respond(400, '{"error":"\u001b[31mred\u009b31m\u0007"}')], 1],

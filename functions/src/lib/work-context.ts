@@ -22,7 +22,7 @@ export interface WorkContext {
 export type WriteSizes = typeof WRITE_SIZES;
 
 export const WRITE_SIZES = {
-  /** Maximum number of entries in one batch (docs/api.md#behaviour-of-add-price-lists). */
+  /** Maximum number of entries in one batch (docs/architecture.md#a-creation-step-by-step). */
   batchEntries: 500,
   /** Maximum size of a chunk of a payload. A Firestore document holds at most 1 MiB, including its name. */
   chunkBytes: 1_000_000,

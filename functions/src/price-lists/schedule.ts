@@ -61,5 +61,5 @@ export const getReviewWaitMs = (record: KeyRecord): number | null =>
   canResumeAutomatically(record) ? SWEEP_WAIT_MS : null;
 
 /** Returns how long a client should wait for an attempt: longer for more products, because each request uploads them again. */
-export const getAttemptWaitMs = ({ products_count }: KeyRecord): number =>
+export const getAttemptWaitMs = ({ products_count }: Pick<KeyRecord, 'products_count'>): number =>
   Math.min(10_000 + 1_000 * Math.floor(products_count / 2_000), SWEEP_WAIT_MS);

@@ -7,6 +7,7 @@ import type { KeyLists } from '../../src/lib/schemas/key-record';
 import { submitAndFail } from '../support/price-lists';
 import { usePriceListService } from '../support/price-list-service';
 import { createPriceListBody } from '../support/submissions';
+import { waitUntilFired } from '../support/wait-for';
 import { buildCommand, runCommand, type CommandProgram } from './command';
 
 /** The command in a process of its own, as an operator runs it: its exit codes, signals and closed output. */
@@ -41,7 +42,7 @@ test('Ctrl-C fails a resume without counting a try, ends the command within 8 s,
   await failAttempt('a');
   const hung = await delayEntries('a');
   const resume = command.start('resume', 'a', '--yes');
-  await hung.fired;
+  await waitUntilFired(hung, resume.output);
   const signalledAt = performance.now();
   resume.process.kill('SIGINT');
   const { code, err } = await resume.output;
@@ -60,7 +61,7 @@ test.each(['SIGTERM', 'SIGHUP'] as const)(
     const action = { kind: 'hang' } as const;
     const hung = service.firestore.faults.inject({ rpc: 'RunQuery', times: Infinity, action });
     const sweep = command.start('sweep');
-    await hung.fired;
+    await waitUntilFired(hung, sweep.output);
     sweep.process.kill(signal);
     const { code, err } = await sweep.output;
     expect([code, err]).toEqual([1, expect.stringContaining('Stopped before any key was swept.')]);

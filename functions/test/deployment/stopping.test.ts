@@ -8,7 +8,7 @@ import { readDeclaredIndexes } from '../support/declared-indexes';
 import { isEntries } from '../support/commits';
 import { AFTER_NEXT_SWEEP, updateKey, writeMarket } from '../support/price-lists';
 import { createPriceListBody } from '../support/submissions';
-import { waitFor } from '../support/wait-for';
+import { waitFor, waitUntilFired } from '../support/wait-for';
 import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from './deployed';
 
 /** Tests how open requests end after SIGTERM, which the platform sends 10 s before SIGKILL. */
@@ -69,7 +69,7 @@ testInWorld(
       action: { kind: 'delay', ms: 1_000 },
     });
     const response = send(deployed, 'addPriceLists', createPriceListBody(2));
-    await held.fired;
+    await waitUntilFired(held, response);
     const late = JSON.stringify(createPriceListBody(2, { boq_list_id: 'late' }));
     const socket = connect(deployed.port, '127.0.0.1');
     const head = Object.entries({ ...HEADERS, 'content-length': late.length }).map((header) => header.join(': '));
@@ -101,7 +101,7 @@ testInWorld(
       action,
     });
     const response = send(deployed, 'addPriceLists', createPriceListBody(2_000));
-    await entries.fired;
+    await waitUntilFired(entries, response);
     const startedAt = performance.now();
     const exitCode = deployed.stop();
 
@@ -130,7 +130,7 @@ testInWorld('a creation that hangs after its client has left fails, and is logge
   const entries = world.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action });
   const { request, response } = openRequest(deployed.port, { method: 'POST', headers: HEADERS });
   request.end(JSON.stringify(createPriceListBody(2)));
-  await entries.fired;
+  await waitUntilFired(entries, response);
   request.destroy();
   await expect(response).rejects.toThrow('socket hang up');
   expect(await deployed.stop()).toBe(0);
@@ -177,7 +177,7 @@ testInWorld('a sweep completes the attempts that it is resuming, and begins no o
   const action = { kind: 'delay', ms: 1_000 } as const;
   const entries = world.firestore.faults.inject({ rpc: 'Commit', match: isEntries, action });
   const response = sendRequest(deployed.port, { method: 'POST', headers: {}, body: '' });
-  await entries.fired;
+  await waitUntilFired(entries, response);
   const exitCode = deployed.stop();
   expect((await response).status).toBe(200);
   expect(await exitCode).toBe(0);

@@ -7,6 +7,7 @@ import { TEST_PROJECT } from '../support/firestore';
 import { isEntries } from '../support/commits';
 import { CRASHED, usePriceListService } from '../support/price-list-service';
 import { writeRecords } from '../support/stored';
+import { waitUntilFired } from '../support/wait-for';
 
 /** The scheduled sweep, called by firebase-functions-test. modules/price-lists/sweep.test.ts tests its decisions. */
 
@@ -62,7 +63,7 @@ test('a sweep that the instance stops fails its resume, which does not count as 
   const action = { kind: 'call', run: () => promise } as const;
   const held = service.firestore.faults.inject({ rpc: 'Commit', match: isEntries, action });
   const swept = deliver() as Promise<unknown>;
-  await held.fired;
+  await waitUntilFired(held, swept);
   stop.abort(new StoppedError('the instance is stopping'));
   await swept;
   expect(service.log.at(-1)).toMatchObject({ event: 'sweep_ended', deferred: 1, interrupted: true });

@@ -16,6 +16,7 @@ import { CRASHED } from '../support/price-list-service';
 import { updateKey, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
+import { waitUntilFired } from '../support/wait-for';
 
 /**
  * A connection goes silent, or the server is unreachable for a while. All time limits of a call are shorter than in
@@ -125,7 +126,7 @@ describe('a connection that goes silent is replaced before the retries end', () 
       const held = holdCall();
       const result: Promise<unknown> = work().catch((error: unknown) => error);
       running.push(result.then((value) => results.set(name, value)));
-      await held.fired;
+      await waitUntilFired(held, result);
     }
     silence();
     release(undefined);

@@ -9,6 +9,7 @@ import { useFirestoreEmulator } from '../support/firestore';
 import { sendRequest } from '../support/http';
 import { writeMarket } from '../support/price-lists';
 import { parseSubmission } from '../support/submissions';
+import { waitUntilFired } from '../support/wait-for';
 import { createLabelledBody, holdUntilDeath, type CallName } from './calls';
 import { checkInvariants } from './invariants';
 import { monitorKeys } from './monitor';
@@ -71,7 +72,7 @@ test('what a killed process leaves is nothing, ready lists or a claim that the s
   const { promise: died, resolve: tellDeath } = Promise.withResolvers<undefined>();
   const held = cells.map((cell) => holdUntilDeath(firestore, cell, died));
   const lost = cells.map(({ body }) => expect(addPriceLists(victim, body)).rejects.toThrow());
-  await Promise.all(held.map(({ fired }) => fired));
+  await Promise.all(held.map((fault, i) => waitUntilFired(fault, Promise.resolve(lost[i]))));
   process.kill(victim.pid, 'SIGKILL');
   await Promise.all(lost);
   tellDeath(undefined);

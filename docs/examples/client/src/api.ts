@@ -540,7 +540,7 @@ export interface components {
         /** @description The method of the operation. */
         Allow: "GET" | "POST";
         /**
-         * @description Seconds to wait before you send the same request again. Present exactly if the request may then succeed without an operator.
+         * @description Seconds to wait before you send the same request again. The request may then succeed without an operator. The description of the error says what its absence means.
          * @example 10
          */
         "Retry-After": number;
@@ -627,7 +627,7 @@ export interface operations {
              *
              *     The service is still processing this payload. Send it again after the time in `Retry-After`.
              *
-             *     An earlier attempt failed. With `Retry-After` the service resumes it without an operator: send the request again after that time. Without the header an operator has to resolve the attempt: contact support.
+             *     An earlier attempt failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support. If the operator has just released the `boq_list_id`, the request succeeds when you send it again.
              */
             409: {
                 headers: {
@@ -652,7 +652,7 @@ export interface operations {
              *
              *     The service failed. Send the request again, which is safe for every operation.
              *
-             *     The attempt failed. With `Retry-After` the service resumes it without an operator: send the request again after that time. Without the header an operator has to resolve the attempt: contact support.
+             *     The creation failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support.
              */
             500: {
                 headers: {

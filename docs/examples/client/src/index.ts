@@ -33,7 +33,7 @@ type Calls = { readonly [Name in OperationName]: Call<Name> };
 
 /** One method for each operation. */
 export interface Client extends Omit<Calls, 'addPriceLists'> {
-  /** @throws UnusableListsError if no list was created, or if the lists have another currency that is not allowed */
+  /** @throws UnusableListsError if no list was created, or if the lists have a currency that was not sent and is not allowed */
   readonly addPriceLists: (
     body: RequestBody<'addPriceLists'>,
     options?: CallOptions & { allowOtherCurrency?: boolean },
@@ -80,6 +80,12 @@ export function createClient(baseUrl: string, apiKey: string, options: ClientOpt
 
   const addPriceLists: Client['addPriceLists'] = async (body, { allowOtherCurrency, ...callOptions } = {}) => {
     const response = await calls.addPriceLists(body, callOptions);
+    const { success, products_count, price_list, expected_forward_cost } = response;
+    const lists = [price_list, expected_forward_cost];
+    const isReady = lists.every((list) => list === null) || lists.every((list) => list?.status === 'ready');
+    if (!success || products_count !== Object.keys(body.products).length || !isReady) {
+      throw new HttpError(200, 'the response is not a success of the service', response);
+    }
     const fail = (reason: string) => Promise.reject(new UnusableListsError(reason, { cause: response }));
     if (response.price_list === null) return fail('no list was created, because no market has the market_id');
     const sent = body.info.currency_iso.toUpperCase();

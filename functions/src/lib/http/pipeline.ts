@@ -85,7 +85,7 @@ export async function runPipeline<Body>(
   return endpoint.handler(context, body, { requestId, apiKeyId });
 }
 
-const PAUSE_RETRY_AFTER_MS = 300_000;
+export const PAUSE_RETRY_AFTER_MS = 300_000;
 
 async function readEndpointBody<Body>(
   { body, writes = false }: Endpoint<Body>,

@@ -11,7 +11,7 @@ interface CompletedFields extends AttemptFields {
   updated_at: number;
 }
 
-/** Returns the facts that the log and the request record show (docs/api.md#behaviour-of-add-price-lists). */
+/** Returns the facts that the log and the request record show (docs/api.md#idempotency). */
 export const getMarketFacts = ({ lists }: Pick<AttemptFields, 'lists'>) => ({
   market_found: lists !== null,
   currency_differs: lists?.currency_differs ?? false,

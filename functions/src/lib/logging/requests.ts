@@ -21,7 +21,7 @@ export interface RequestLogEntry {
   replayed: boolean | undefined;
   /** Whether the market of an accepted price list exists. */
   market_found?: boolean;
-  /** Whether an accepted price list has a different currency from its market. */
+  /** Whether the request of an accepted price list named a different currency from the market's. */
   currency_differs?: boolean;
   /** Name of the accepted API key. */
   key_id?: string;

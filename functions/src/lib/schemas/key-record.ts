@@ -91,7 +91,7 @@ export type KeyStatus = KeyRecord['status'];
 export type OperatorAction = z.output<typeof operatorActionSchema>;
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 
-/** Returns the facts that the log and the request record show (docs/api.md#behaviour-of-add-price-lists). */
+/** Returns the facts that the log and the request record show (docs/api.md#idempotency). */
 export const getMarketFacts = ({ lists }: Pick<Claim, 'lists'>) => ({
   market_found: lists !== null,
   currency_differs: lists?.currency_differs ?? false,

@@ -10,7 +10,7 @@ import { BODY, getRejection, getResponse, useCreations } from '../../support/cre
 import { TEST_START } from '../../support/database';
 import { AFTER_NEXT_SWEEP } from '../../support/price-lists';
 import { createPriceListBody } from '../../support/submissions';
-import { waitFor } from '../../support/wait-for';
+import { waitFor, waitUntilFired } from '../../support/wait-for';
 
 const { database, create, startAttempt, getKey, readKey, check } = useCreations();
 
@@ -242,7 +242,8 @@ describe('a creation that cannot continue', () => {
     const held = atCommit(database, isEntriesOf('expected_forward_costs'), () => promise);
     const failed = failCommits(database, isEntriesOf('price_lists'));
     const created = create();
-    await Promise.all([held.fired, failed.fired]);
+    await waitUntilFired(held, created);
+    await waitUntilFired(failed, created);
     // A failure that did not wait would be stored during these reads.
     for (let reads = 0; reads < 10; reads += 1) expect(await readKey()).toMatchObject({ status: 'processing' });
     resolve(undefined);

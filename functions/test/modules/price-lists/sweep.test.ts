@@ -11,7 +11,7 @@ import { CRASHED, STOPPED, useFailedAttempts } from '../../support/failed-attemp
 import { createKeyRecord } from '../../support/key-records';
 import { updateKey } from '../../support/price-lists';
 import { writeRecords } from '../../support/stored';
-import { waitFor } from '../../support/wait-for';
+import { waitFor, waitUntilFired } from '../../support/wait-for';
 
 const { database, create, getKey, readKey, fail, deletePayload, runResume } = useFailedAttempts();
 
@@ -242,13 +242,13 @@ describe('a sweep', () => {
     const long = await fail('a', STOPPED);
     const short = await fail('b', { ...STOPPED, failed_tries: 0 });
     const { promise, resolve: letGo } = Promise.withResolvers<undefined>();
-    const { fired } = atCommit(database, isEntriesOf(long), () => promise);
+    const held = atCommit(database, isEntriesOf(long), () => promise);
     const isTakeOver = (call: Call<'Commit'>) =>
       isKeyEvent(call) && getNames(call).some((name) => name.endsWith(`/${getKey('b').id}`));
     const denied = failCommits(database, isTakeOver);
     failCommits(database, isEntriesOf(short), { code: 'ABORTED', times: 1, when: 'before' });
     const { ended, results } = startSweep({ clock: createHoldingClock() });
-    await fired;
+    await waitUntilFired(held, ended);
     await waitFor(() => results.length === 1);
     denied.remove();
     const calls = database.recordCalls();

@@ -7,6 +7,7 @@ import { createWorkContext, type WorkContext } from '../../../../src/lib/work-co
 import { ManualClock } from '../../../support/clock';
 import { useTestDatabase } from '../../../support/database';
 import { writeRecords } from '../../../support/stored';
+import { waitUntilFired } from '../../../support/wait-for';
 
 const TEAM = 'team-1';
 
@@ -192,7 +193,7 @@ test('ends when its signal aborts, even while nothing arrives, and cancels its c
   const fault = database.firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action });
   const controller = new AbortController();
   const reading = idsOf(open(controller.signal), selection);
-  await fault.fired;
+  await waitUntilFired(fault, reading);
   controller.abort(new Error('timeout'));
   await expect(reading).rejects.toThrow('timeout');
   expect(await outcome).toBe('CANCELLED');

@@ -16,7 +16,7 @@ const product: fc.Arbitrary<unknown> = fc.oneof(
   {
     weight: 8,
     arbitrary: fc.record(
-      { price_list_price: value, expected_forward_cost_price: value, note: value },
+      { price_list_price: value, expected_forward_cost_price: value, 'x-no-field-has-this-name': value },
       { requiredKeys: [], noNullPrototype: true },
     ),
   },
