@@ -55,7 +55,7 @@ export async function findKey(id: string, { idType }: IdOptions, context: Comman
     throw new DocumentError(describeUnreadable(key.reference.path), await read(() => db.getAll(key.reference)));
   }
   const matches = found.map(({ key, idTypes }) => {
-    const named = isReadable(key) ? `${quoteId(key.record.boq_list_id)}, ` : '';
+    const named = isReadable(key) ? `${quoteId(key.record.boq_list_id)} of ${key.record.key_id}, ` : '';
     return `\n  ${formatId(key.reference.id, 'hash')}  # ${named}by ${idTypes.join(', ')}`;
   });
   const more = found.length < MAX_MATCHES ? '' : ', and perhaps more';

@@ -200,8 +200,9 @@ test('a request id of two keys is rejected, with the arguments that name each', 
   const { code, out, err } = await run('release', '--yes', '--reason', 'x', 'shared');
   expect([code, out]).toEqual([1, '']);
   expect(err).toContain('The id "shared" matches 2 keys. Run the command again with one of these:\n');
-  expect(err).toContain(`\n  --id-type hash ${keyDocumentId('one')}  # "one", by request_id\n`);
-  expect(err).toContain(`\n  --id-type hash ${keyDocumentId('the other')}  # "the other", by request_id\n`);
+  const sender: unknown = (await getKey('one').get()).get('key_id');
+  for (const key of ['one', 'the other'])
+    expect(err).toContain(`\n  --id-type hash ${keyDocumentId(key)}  # "${key}" of ${String(sender)}, by request_id\n`);
 });
 
 test('if a request id matches more keys than the command shows, the error says so', async () => {
@@ -227,7 +228,7 @@ describe('an id that another client has chosen as its own boq_list_id', () => {
     'leads to no key without --id-type, and with --id-type %s to the key that was meant',
     async (idType) => {
       await failAfter(1);
-      const { document_id, lists } = (await readRecord()) as Partial<KeyRecord>;
+      const { document_id, key_id, lists } = (await readRecord()) as Partial<KeyRecord>;
       const [request] = (await service.db.collection('price_list_requests').get()).docs;
       const ids: Record<string, unknown> = {
         hash: keyDocumentId(KEY),
@@ -243,8 +244,12 @@ describe('an id that another client has chosen as its own boq_list_id', () => {
 
       const refused = await run('resume', id, '--yes');
       expect([refused.code, refused.out]).toEqual([1, '']);
-      expect(refused.err).toContain(`\n  --id-type hash ${keyDocumentId(id)}  # "${id}", by boq_list_id\n`);
-      expect(refused.err).toContain(`\n  --id-type hash ${keyDocumentId(KEY)}  # "BOQ \\"7\\"", by ${idType}\n`);
+      expect(refused.err).toContain(
+        `\n  --id-type hash ${keyDocumentId(id)}  # "${id}" of ${key_id}, by boq_list_id\n`,
+      );
+      expect(refused.err).toContain(
+        `\n  --id-type hash ${keyDocumentId(KEY)}  # "BOQ \\"7\\"" of ${key_id}, by ${idType}\n`,
+      );
       const resumed = await run('resume', id, '--id-type', idType, '--yes');
       expect(resumed).toMatchObject({ code: 0, out: containing('"BOQ \\"7\\"": resumed. ') });
       const shown = await run('show', id, '--id-type', 'boq_list_id', '--json');
