@@ -1,10 +1,11 @@
 import { getErrorMessage, StoppedError } from '../lib/errors';
 import { isTransient, retry } from '../lib/firestore/retry';
 import { LIST_KINDS, writeEntryBatch, type ListKind } from '../lib/repositories/lists';
+import type { Product } from '../lib/schemas/add-price-lists';
 import type { FailureCause, KeyRecord } from '../lib/schemas/key-record';
 import { LEASE_DURATION_MS, RENEWAL_INTERVAL_MS, type RetryRegime } from '../lib/time-limits';
 import { measurePhase } from '../lib/work-context';
-import { toBatches, type Products, type Progress } from './entries';
+import { toBatches, type Progress } from './entries';
 import type { KeyOutcome } from './key';
 import { applyEvent, applyWithinReserve, type KeyStore } from './key-store';
 import { readStoredPayload } from './payload';
@@ -80,7 +81,7 @@ export class Attempt {
  */
 export async function runAttempt(
   attempt: Attempt,
-  given?: Products,
+  given?: readonly Product[],
 ): Promise<{ outcome: KeyOutcome; cause?: unknown }> {
   const { key, record } = attempt;
   const { counters } = key.context;
@@ -100,12 +101,12 @@ export async function runAttempt(
  * Writes the entries of both lists side by side, each list batch by batch. When one list fails, the other stops after
  * its current batch. So this process has no write in progress when the attempt fails, unless the signal has aborted.
  */
-async function writeEntries(products: Products, attempt: Attempt): Promise<void> {
+async function writeEntries(products: readonly Product[], attempt: Attempt): Promise<void> {
   const { db, context } = attempt.key;
   const { lists } = attempt.record;
   if (lists === null) return;
   let failed = false;
-  const progress: Progress = { entries_written: 0, entries_total: LIST_KINDS.length * products.size };
+  const progress: Progress = { entries_written: 0, entries_total: LIST_KINDS.length * products.length };
   const writeList = async (kind: ListKind) => {
     for (const batch of toBatches(products, kind, context.sizes.batchEntries)) {
       if (failed) return;

@@ -61,7 +61,7 @@ function createClaim({ info, products }: PriceListSubmission, { apiKeyId }: Crea
     boq_list_id,
     owner: key.context.newToken(),
     fingerprint: computeFingerprint({ info, products }),
-    products_count: products.size,
+    products_count: products.length,
     market_id,
     name,
     date,

@@ -1,7 +1,5 @@
 import type { Entry, ListKind } from '../lib/repositories/lists';
-import type { ProductPrices } from '../lib/schemas/add-price-lists';
-
-export type Products = ReadonlyMap<string, ProductPrices>;
+import type { Product, ProductPrices } from '../lib/schemas/add-price-lists';
 
 /** How many entries of both lists an owner has written, and how many it writes in total. */
 export interface Progress {
@@ -19,21 +17,14 @@ export const getPrice = {
  * Yields the entries of a list in batches. Each batch spreads evenly over the sorted ids, because Firestore stores
  * neighbouring ids together, and rejects too many writes close together.
  */
-export function* toBatches(products: Products, kind: ListKind, batchSize: number): Generator<Entry[]> {
-  // Not the entries of the map: as pairs, those of the largest list would take 35 MB.
-  const ids = [...products.keys()];
-  const batches = Math.ceil(ids.length / batchSize);
+export function* toBatches(products: readonly Product[], kind: ListKind, batchSize: number): Generator<Entry[]> {
+  const batches = Math.ceil(products.length / batchSize);
   for (let first = 0; first < batches; first += 1) {
-    const chosen = Array.from(
-      { length: Math.ceil((ids.length - first) / batches) },
-      (_, i) => ids[first + i * batches],
-    );
-    yield chosen.map((id) => toEntry(id, products, kind));
+    const batch: Entry[] = [];
+    for (let i = first; i < products.length; i += batches) {
+      const product = products[i];
+      if (product !== undefined) batch.push([product.id, getPrice[kind](product)]);
+    }
+    yield batch;
   }
-}
-
-function toEntry(id: string | undefined, products: Products, kind: ListKind): Entry {
-  const prices = id === undefined ? undefined : products.get(id);
-  if (id === undefined || prices === undefined) throw new Error('a batch has an id without a product');
-  return [id, getPrice[kind](prices)];
 }

@@ -96,9 +96,10 @@ function checkRequest(
   const chunks = getDocuments(documents, `price_list_requests/${id}/price_list_payload`);
   const packed = Array.from(chunks.values(), ({ data }) => data as Buffer);
   const payload: unknown = JSON.parse(gunzipSync(Buffer.concat(packed)).toString());
-  assert.deepEqual(payload, { info, products: Object.fromEntries(products) }, 'the payload is the accepted one');
+  const prices = Object.fromEntries(products.map(({ id: name, ...each }) => [name, each]));
+  assert.deepEqual(payload, { info, products: prices }, 'the payload is the accepted one');
   const { market_id } = info;
-  const expected = { schema_version: 1, info, market_id, products_count: products.size, payload_chunks: chunks.size };
+  const expected = { schema_version: 1, info, market_id, products_count: products.length, payload_chunks: chunks.size };
   assert.deepEqual({ ...request, ...expected }, request, 'a request record shows its request');
 }
 
@@ -151,8 +152,9 @@ function checkList(documents: Documents, collection: ListCollection, attempt: St
     const date = collection === 'price_lists' ? { date: info.date } : {};
     assert.deepEqual(list, { ...describeList(record, info, status), ...date }, `${path} has the fields of its attempt`);
   }
+  const prices = new Map(products.map((product) => [product.id, product[price]]));
   const entries = getDocuments(documents, `${path}/products`);
   for (const [id, entry] of entries)
-    assert.deepEqual(entry, { [price]: products.get(id)?.[price] }, `${path}: an entry is one of the payload`);
-  if (status === 'ready') assert.equal(entries.size, products.size, `${path}: a ready list has every entry`);
+    assert.deepEqual(entry, { [price]: prices.get(id) }, `${path}: an entry is one of the payload`);
+  if (status === 'ready') assert.equal(entries.size, prices.size, `${path}: a ready list has every entry`);
 }

@@ -47,7 +47,7 @@ test.each(postOperationNames)('%s parses an escaped name correctly after a simil
 test('an identifier with a backslash is not taken for one of an earlier list', () => {
   const parseIds = (id: string) => {
     const text = JSON.stringify({ ...operations.addPriceLists.body, products: { [id]: PRICES } });
-    return [...(parseBody('addPriceLists', text) as { products: Map<string, unknown> }).products.keys()];
+    return (parseBody('addPriceLists', text) as { products: { id: string }[] }).products.map((each) => each.id);
   };
   for (const id of ['5\\', '5"', '5\nx', '5\u0001']) expect(parseIds(id)).toEqual([id]);
 });
