@@ -9,7 +9,7 @@ import { canResumeAutomatically, getAttemptWaitMs, getReviewWaitMs } from './sch
  *
  *                               ┌──────── resume, also of an expired lease ─────────┐
  *                               ▼                                                   │
- *     (none) ── claim ──▶ processing ── fail, expire ──▶ requires_review ───────────┤
+ *     (none) ── claim ──▶ processing ─────── fail ─────▶ requires_review ───────────┤
  *                            │  ▲  │                          │                     │
  *                            │  └──┘ renew                    └── release ──▶ released ── claim ──▶ processing
  *                            │                                                   ▲
@@ -20,7 +20,7 @@ import { canResumeAutomatically, getAttemptWaitMs, getReviewWaitMs } from './sch
  * For any order of events:
  * - A completion with lists is final. An operator can release one without lists.
  * - Only the owner of an attempt renews, completes or fails it. Ownership is checked before the lease, so a lease that
- *   has run out takes effect only when someone else resumes, releases or expires the attempt.
+ *   has run out takes effect only when someone else resumes or releases the attempt.
  * - An event that is not accepted changes nothing.
  *
  * The time of an event is the read time of the record that it judges. All stored times come from this
@@ -35,9 +35,10 @@ export type KeyEvent =
   | { kind: 'complete'; attempt: Claim }
   /** The owner's attempt failed or was stopped. */
   | { kind: 'fail'; attempt: Claim; failure: string; cause: FailureCause }
-  /** The sweep met a lease that has run out, and does not resume the attempt. */
-  | { kind: 'expire'; attempt: Claim }
-  /** An operator takes over the attempt; `operator` is null for the sweep, which resumes only some attempts (schedule.ts). */
+  /**
+   * An operator takes over the attempt; `operator` is null for the sweep. If the sweep does not resume it (schedule.ts),
+   * an attempt whose lease has run out fails.
+   */
   | { kind: 'resume'; attempt: Claim; operator: OperatorDecision | null }
   /** An operator gives up the attempt and frees its key. */
   | { kind: 'release'; attempt: Claim; operator: OperatorDecision };
@@ -113,8 +114,6 @@ function getNextRecord(stored: KeyRecord | undefined, event: KeyEvent, now: numb
       return isOwned ? complete(stored, now) : undefined;
     case 'fail':
       return isOwned ? fail(stored, event.failure, event.cause, now) : undefined;
-    case 'expire':
-      return hasExpired(stored, now) ? expire(stored, now) : undefined;
     case 'resume':
       // A repeated try of the resume that took the key. The next call renews the lease.
       return isOwned ? undefined : resume(stored, event, now);
@@ -176,7 +175,7 @@ function resume(
 ): KeyRecord | undefined {
   const record = settleLease(stored, now);
   if (record.status !== 'requires_review') return undefined;
-  if (operator === null && !canResumeAutomatically(record)) return undefined;
+  if (operator === null && !canResumeAutomatically(record)) return record === stored ? undefined : record;
   const taken = { ...record, ...createLease(now), owner: attempt.owner, updated_at: now };
   if (operator === null) return { ...taken, status: 'processing' };
   const actions = [...record.actions, toAction('resume', operator, now)];

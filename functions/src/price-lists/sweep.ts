@@ -6,8 +6,7 @@ import { clearSweepDueAt, readDueKeys, readKey, type KeySnapshot } from '../lib/
 import type { KeyRecord } from '../lib/schemas/key-record';
 import { SWEEP_ASK_INTERVAL_MS, SWEEP_INTERVAL_MS } from '../lib/time-limits';
 import type { WorkContext } from '../lib/work-context';
-import { settleLease } from './key';
-import { applyEvent, type KeyStore } from './key-store';
+import type { KeyStore } from './key-store';
 import { takeOver } from './resume';
 import { canResumeAutomatically, describeSweepObstacle, getSweepDueAt } from './schedule';
 
@@ -103,33 +102,16 @@ async function sweepKey(found: KeySnapshot, key: KeyStore, reporter: SweepReport
   try {
     // The record decides. A stored `sweep_due_at` that does not follow from it is a violation that the audit reports.
     if ((getSweepDueAt(record) ?? Infinity) > readAt) return;
-    if (canResumeAutomatically(settleLease(record, readAt))) await resumeKey(record, key, reporter, defer);
-    else await leaveToOperator(record, key, reporter);
+    const { outcome, cause } = await takeOver(record, null, key);
+    if (outcome.kind === 'completed' && outcome.isOwn) {
+      const { updated_at: time } = outcome.record;
+      await reporter.onResult({ time, result: 'resumed', reason: null }, outcome.record);
+    } else if ('retryAfterMs' in outcome && outcome.retryAfterMs === null) await reportToOperator(key, reporter);
+    else if (cause !== undefined) await defer(getErrorMessage(cause));
+    else await defer(`another process has changed the key: ${outcome.kind}`);
   } catch (error) {
     await defer(getErrorMessage(error));
   }
-}
-
-async function resumeKey(
-  record: KeyRecord,
-  key: KeyStore,
-  reporter: SweepReporter,
-  defer: (reason: string) => Promise<void> | void,
-): Promise<void> {
-  const { outcome, cause } = await takeOver(record, null, key);
-  if (outcome.kind === 'completed' && outcome.isOwn) {
-    const { updated_at: time } = outcome.record;
-    await reporter.onResult({ time, result: 'resumed', reason: null }, outcome.record);
-  } else if (outcome.kind !== 'failed') await defer(`another process has changed the key: ${outcome.kind}`);
-  else if (outcome.retryAfterMs === null) await reportToOperator(key, reporter);
-  else await defer(cause === undefined ? outcome.reason : getErrorMessage(cause));
-}
-
-/** Reports a key that the sweep cannot resume. An attempt whose lease has run out fails first. */
-async function leaveToOperator(record: KeyRecord, key: KeyStore, reporter: SweepReporter): Promise<void> {
-  if (record.status === 'processing')
-    await retry(() => applyEvent(key, { kind: 'expire', attempt: record }), key.context, 'outage');
-  await reportToOperator(key, reporter);
 }
 
 /**

@@ -51,7 +51,6 @@ const EVENTS = {
   complete: { kind: 'complete', attempt: own },
   fail: { kind: 'fail', attempt: own, failure: 'no access', cause: 'error' },
   stop: { kind: 'fail', attempt: own, failure: 'the instance stops', cause: 'stopped' },
-  expire: { kind: 'expire', attempt: own },
   'resume by the sweep': { kind: 'resume', attempt: resumed, operator: null },
   'resume by a person': { kind: 'resume', attempt: resumed, operator },
   release: { kind: 'release', attempt: own, operator },
@@ -100,7 +99,6 @@ const ACCEPTED: [EventName, State[], changes: object, lists: string | null, outc
   ['complete', OWN, { ...updated, status: 'completed', response: anyResponse }, 'ready', 'completed'],
   ['fail', OWN, { ...review, failure: 'no access', failure_cause: 'error', failed_tries: 1 }, 'failed', 'failed'],
   ['stop', OWN, { ...review, failure: 'the instance stops', failure_cause: 'stopped' }, 'failed', 'failed'],
-  ['expire', EXPIRED, { ...leaseEnded, ...review, owner: '' }, 'failed', 'in_review'],
   ['resume by the sweep', EXPIRED, { ...leaseEnded, ...taken }, 'processing', 'owned'],
   ['resume by the sweep', ['failed'], taken, 'processing', 'owned'],
   ['resume by a person', EXPIRED, { ...leaseEnded, ...takenByPerson }, 'processing', 'owned'],
@@ -146,6 +144,14 @@ test.each(['sweep', 'person'])('a repeated resume by a %s owns its attempt, even
   const event: KeyEvent = { kind: 'resume', attempt: own, operator: by === 'person' ? operator : null };
   const { record, outcome } = apply(expired, event);
   expect([record, outcome.kind]).toEqual([undefined, 'owned']);
+});
+
+test('a resume by the sweep fails an attempt whose lease has expired for the fourth time', () => {
+  const stored = { ...expired, failed_tries: 3 };
+  const { record, lists, outcome } = apply(stored, EVENTS['resume by the sweep']);
+  expect(record).toEqual({ ...stored, ...leaseEnded, ...review, failed_tries: 4, owner: '' });
+  expect(lists).toMatchObject({ expected_forward_cost: { status: 'failed' }, price_list: { status: 'failed' } });
+  expect(outcome).toEqual({ kind: 'in_review', retryAfterMs: null });
 });
 
 describe('the outcome of a claim', () => {
@@ -210,7 +216,7 @@ interface Step {
 
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.record({
-    kind: fc.constantFrom('claim', 'renew', 'complete', 'fail', 'fail', 'expire', 'resume', 'resume', 'release'),
+    kind: fc.constantFrom('claim', 'renew', 'complete', 'fail', 'fail', 'resume', 'resume', 'release'),
     isOfHolder: fc.constantFrom(true, true, true, false),
     id: fc.constantFrom('1', '2', '3'),
     cause: fc.constantFrom('error', 'stopped', 'timeout', 'unavailable'),
@@ -235,7 +241,6 @@ function createEvent({ kind, isOfHolder, id, cause, isPerson, hasLists }: Step, 
     case 'release':
       return { kind, attempt, operator };
     case 'complete':
-    case 'expire':
       return { kind, attempt };
   }
 }
@@ -289,7 +294,8 @@ describe('after any events', () => {
         if (event.kind === 'fail' && event.cause !== 'stopped') badEnds += 1;
         if (event.kind === 'claim' || (event.kind === 'resume' && event.operator !== null)) badEnds = 0;
         expect(after?.failed_tries).toBe(badEnds);
-        if (event.kind === 'resume' && event.operator === null) expect(badEnds).toBeLessThanOrEqual(3);
+        const isResumed = event.kind === 'resume' && after?.status === 'processing';
+        if (isResumed && event.operator === null) expect(badEnds).toBeLessThanOrEqual(3);
       };
     }));
 
