@@ -1,5 +1,5 @@
 import { defineEndpoint } from './lib/http/endpoint';
-import { createPriceListLogger } from './lib/logging/attempts';
+import { createPriceListLogger } from './lib/logging/price-lists';
 import { PRICE_LISTS_BODY_LIMITS } from './lib/payload-limits';
 import { getDatabase } from './lib/firestore/database';
 import { writeOptions } from './lib/runtime-options';

@@ -5,14 +5,14 @@ import { getErrorMessage } from './lib/errors';
 import { getDatabase } from './lib/firestore/database';
 import { retry } from './lib/firestore/retry';
 import { runHandler, shutdown } from './lib/instance/shutdown';
-import { logSweepResult } from './lib/logging/attempts';
+import { logSweepResult } from './lib/logging/price-lists';
 import {
   logSweepEnded,
   logSweepFailed,
   logSweepPaused,
   logUnreadableKey,
   type SweepCounts,
-} from './lib/logging/sweeps';
+} from './lib/logging/price-lists';
 import { countKeysInReview } from './lib/repositories/keys';
 import { createWorkContext } from './lib/work-context';
 import { sweepOptions } from './lib/runtime-options';

@@ -1,7 +1,7 @@
 import { ApiError } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
-import type { PriceListLogger } from '../lib/logging/attempts';
+import type { PriceListLogger } from '../lib/logging/price-lists';
 import { keyDocument, readKeyAndMarket } from '../lib/repositories/keys';
 import { createRequest, newDocumentId } from '../lib/repositories/requests';
 import type { PriceListSubmission } from '../lib/schemas/add-price-lists';

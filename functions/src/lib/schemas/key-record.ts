@@ -92,7 +92,7 @@ export type OperatorAction = z.output<typeof operatorActionSchema>;
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 
 /** Returns the facts that the log and the request record show (docs/api.md#idempotency). */
-export const getMarketFacts = ({ lists }: Pick<Claim, 'lists'>) => ({
+export const getMarketFacts = ({ lists }: { lists: { currency_differs: boolean } | null }) => ({
   market_found: lists !== null,
   currency_differs: lists?.currency_differs ?? false,
 });

@@ -1,6 +1,6 @@
 import { write } from 'firebase-functions/logger';
-import { logSweepResult } from '../../../../src/lib/logging/attempts';
-import { logSweepFailed } from '../../../../src/lib/logging/sweeps';
+import { logSweepResult } from '../../../../src/lib/logging/price-lists';
+import { logSweepFailed } from '../../../../src/lib/logging/price-lists';
 import { createKeyRecord } from '../../../support/key-records';
 
 /** Firestore's messages can name a document, and so a product. */

@@ -1,3 +1,4 @@
+import { getMarketFacts } from '../schemas/key-record';
 import { logEvent, redact, toOperatorField, type LogSeverity } from './event';
 
 interface AttemptFields {
@@ -11,18 +12,12 @@ interface CompletedFields extends AttemptFields {
   updated_at: number;
 }
 
-/** Returns the facts that the log and the request record show (docs/api.md#idempotency). */
-export const getMarketFacts = ({ lists }: Pick<AttemptFields, 'lists'>) => ({
-  market_found: lists !== null,
-  currency_differs: lists?.currency_differs ?? false,
-});
-
 /** Returns the time from the claim to the completion, and the facts about the market. */
-function toCompletionFields({ claimed_at, updated_at, lists }: CompletedFields) {
-  const facts = getMarketFacts({ lists });
+function toCompletionFields(record: CompletedFields) {
+  const facts = getMarketFacts(record);
   // One field with both facts, because the label of a metric can read only one field.
   const outcome = !facts.market_found ? 'no_market' : facts.currency_differs ? 'other_currency' : 'created';
-  return { since_claim_ms: updated_at - claimed_at, ...facts, outcome };
+  return { since_claim_ms: record.updated_at - record.claimed_at, ...facts, outcome };
 }
 
 export type PriceListLogger = ReturnType<typeof createPriceListLogger>;
@@ -63,3 +58,27 @@ export function logSweepResult(
   const why = reason !== null && { reason: redact(reason) };
   logEvent(severity, event, { document_id, trace_id, ...facts, ...why });
 }
+
+/** Logs a key record that does not parse. @param record its path, which contains the key's hash */
+export const logUnreadableKey = (record: string) => logEvent('ERROR', 'key_record_unreadable', { record });
+
+export interface SweepCounts {
+  resumed: number;
+  deferred: number;
+  left: number;
+  unreadable: number;
+}
+
+/**
+ * @param entry `requires_review`: the number of keys in review; undefined if they could not be counted. A
+ * sweep that was `interrupted`, because the instance stopped or its time was up, does not count them.
+ */
+export const logSweepEnded = (
+  entry: SweepCounts & { requires_review: number | undefined; duration_ms: number; interrupted: boolean },
+) => logEvent('INFO', 'sweep_ended', entry);
+
+export const logSweepPaused = () => logEvent('NOTICE', 'sweep_paused', {});
+
+/** @param counts what the sweep did in spite of the failure */
+export const logSweepFailed = (reason: string, counts: SweepCounts) =>
+  logEvent('ERROR', 'sweep_failed', { reason: redact(reason), ...counts });
