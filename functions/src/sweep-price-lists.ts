@@ -19,7 +19,7 @@ import { sweepOptions } from './lib/runtime-options';
 import { getTimeLimitMs } from './lib/time-limits';
 import { sweep, type SweepReporter } from './price-lists/sweep';
 
-/** Maximum number of log lines of one sweep about unreadable records. The last line of the sweep has the total. */
+/** The last line of the sweep has the total. */
 const MAX_UNREADABLE_LINES = 10;
 
 const createReporter = (counts: SweepCounts): SweepReporter => ({
@@ -58,7 +58,6 @@ async function runSweep(): Promise<void> {
     const db = getDatabase(context);
     await sweep(db, context, createReporter(counts), shutdown.refuseWrites.signal);
     const interrupted = signal.aborted || shutdown.refuseWrites.signal.aborted;
-    // If the count fails, the log line still has the results of the sweep.
     const countInReview = () => retry(() => countKeysInReview(db), context, 'outage').catch(() => undefined);
     const requires_review = interrupted ? undefined : await countInReview();
     const duration_ms = Math.round(context.clock.elapsedMs() - startedAt);

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 
-/** An API key that requests are compared with. */
 export interface ApiKey {
   /** Identifies the key in log lines and records. For a plain key it is the first 8 hex digits of the digest. */
   name: string;

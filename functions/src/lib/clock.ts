@@ -10,7 +10,6 @@ export const systemClock = {
   /** Milliseconds since a fixed moment. Never decreases, and can stand still while the machine is suspended. */
   elapsedMs: () => performance.now(),
 
-  /** Resolves after `ms` milliseconds, or rejects as soon as the signal aborts. */
   sleep: (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }),
 
   /**

@@ -78,7 +78,7 @@ export function assertAllowedOrigins(): void {
   if (problem !== undefined) throw new ConfigError(`CORS_ALLOWED_ORIGINS: ${problem}`);
 }
 
-/** Returns the name and version that Cloud Run gives to the function. @param service the name outside Cloud Run */
+/** @param service the name outside Cloud Run */
 export const getServiceContext = (service: string) => ({
   service: process.env['K_SERVICE'] ?? service,
   version: process.env['K_REVISION'] ?? 'local',

@@ -13,5 +13,4 @@ export function findDocumentIdProblem(id: string): DocumentIdProblem | undefined
   return Buffer.byteLength(id) > MAX_DOCUMENT_ID_BYTES ? 'too_long' : undefined;
 }
 
-/** Returns whether Firestore accepts an id. No document has any other id. */
 export const isDocumentId = (id: string): boolean => findDocumentIdProblem(id) === undefined;

@@ -66,12 +66,11 @@ export class ValidationError extends ApiError {
   }
 }
 
-/** What is too large: the body as sent or inflated, the number of its values, or the payload that would be stored. */
+/** The body as sent or inflated, the number of its values, or the payload that would be stored. */
 type PayloadLimitScope = 'body' | 'values' | 'compressed';
 
 /** 413. Its headers name the limit, because the simple error shape has no field for it. */
 export class PayloadTooLargeError extends ApiError {
-  /** @param limit bytes, or for `values` their number */
   constructor(scope: PayloadLimitScope, limit: number) {
     const bytes = scope === 'values' ? {} : { 'X-Payload-Limit-Bytes': String(limit) };
     super('payload_too_large', `more than ${limit} (${scope})`, {
@@ -94,13 +93,12 @@ export class StoppedError extends Error {
 /** Returns the message of any thrown value. It is an internal text, which no client gets. */
 export const getErrorMessage = (error: unknown): string => (error instanceof Error ? error.message : 'not an error');
 
-/** Converts any thrown value. The response to an unexpected error reveals nothing about it. */
+/** The response to an unexpected error reveals nothing about it. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError('internal_error', getErrorMessage(error), { cause: error });
 }
 
-/** Returns the response body of an error: field errors for an invalid payload, otherwise one message. */
 export function toErrorResponse(error: ApiError): object {
   const { message } = ERROR_DEFINITIONS[error.code];
   if (!(error instanceof ValidationError)) return { error: message };

@@ -6,19 +6,16 @@ export interface WorkContext {
   /** Aborts when the work has to stop. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Returns a uniform random number in [0, 1). */
   readonly random: () => number;
   /** Creates a token that no other attempt has had. */
   readonly newToken: () => string;
-  /** The sizes of what is written. */
   readonly sizes: WriteSizes;
   /** Trace id of the request, 32 hex digits; null without one. */
   readonly traceId: string | null;
-  /** For the log line of a request. */
   readonly counters: Counters;
 }
 
-/** The sizes of what is written. Tests that check the order of calls pass smaller ones. */
+/** Tests that check the order of calls pass smaller sizes. */
 export type WriteSizes = typeof WRITE_SIZES;
 
 export const WRITE_SIZES = {

@@ -24,15 +24,11 @@ export class LeaseLostError extends Error {
  * without CPU does not keep its lease, and a short attempt makes no extra call.
  */
 export class Attempt {
-  /** The key record that the claim or the resume stored. */
   readonly record: KeyRecord;
   #heldUntil: number;
   #renewal: Promise<void> | undefined;
 
-  /**
-   * @param regime of its retries: `attempt` for a creation, because a client waits for it, otherwise `outage`
-   * @param onProgress called as entries are written
-   */
+  /** @param regime of its retries: `attempt` for a creation, because a client waits for it, otherwise `outage` */
   constructor(
     { record, heldUntil }: Extract<KeyOutcome, { kind: 'owned' }>,
     readonly key: KeyStore,

@@ -54,7 +54,7 @@ export async function createPriceLists(
   return toResult(outcome, cause);
 }
 
-/** Creates what a claim stores. Every try stores the same, so a repeated try recognises its own claim. */
+/** Every try stores the same claim, so a repeated try recognises its own. */
 function createClaim({ info, products }: PriceListSubmission, { apiKeyId }: CreationRequest, key: KeyStore) {
   const { boq_list_id, market_id, name, date } = info;
   return {

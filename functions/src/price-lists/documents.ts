@@ -12,7 +12,7 @@ const LIST_STATUS: Record<KeyStatus, ListStatus> = {
   released: 'failed',
 };
 
-/** Returns both list documents (docs/data-model.md#written-by-add-price-lists). */
+/** docs/data-model.md#written-by-add-price-lists describes the fields. */
 export function toListDocuments(record: KeyRecord, { currency, market_iso }: KeyLists): ListDocuments {
   const { status, claimed_at: created_at, updated_at, market_id, name, date } = record;
   const new_date = { year: Number(date.slice(3)), month: Number(date.slice(0, 2)) };

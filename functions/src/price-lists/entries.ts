@@ -7,7 +7,6 @@ export interface Progress {
   entries_total: number;
 }
 
-/** Returns the price of a product in a list. */
 export const getPrice = {
   expected_forward_cost: ({ expected_forward_cost_price }) => expected_forward_cost_price,
   price_list: ({ price_list_price }) => price_list_price,

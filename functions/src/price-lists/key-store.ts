@@ -43,7 +43,6 @@ export function decide(key: KeySnapshot, event: KeyEvent, startedAt: number): De
   return transition(key.record, event, moment);
 }
 
-/** Adds what a decision stores to a commit. */
 export function setRecord(
   writes: Writes,
   db: Database,

@@ -27,13 +27,9 @@ import { canResumeAutomatically, getAttemptWaitMs, getReviewWaitMs } from './sch
  * one clock, Firestore's, so no later event has an earlier time.
  */
 export type KeyEvent =
-  /** A request takes an available key. */
   | { kind: 'claim'; claim: Claim }
-  /** The owner is still working. */
   | { kind: 'renew'; attempt: Claim }
-  /** All entries are written. */
   | { kind: 'complete'; attempt: Claim }
-  /** The owner's attempt failed or was stopped. */
   | { kind: 'fail'; attempt: Claim; failure: string; cause: FailureCause }
   /**
    * An operator takes over the attempt; `operator` is null for the sweep. If the sweep does not resume it (schedule.ts),
@@ -48,11 +44,10 @@ export interface OperatorDecision {
   reason: string | null;
 }
 
-/** When a record was read. */
 export interface ReadMoment {
   /** By Firestore's clock, in Unix milliseconds. */
   readAt: number;
-  /** When the read began, by the clock of this process. */
+  /** By the clock of this process. */
   startedAt: number;
 }
 
@@ -124,7 +119,7 @@ function getNextRecord(stored: KeyRecord | undefined, event: KeyEvent, now: numb
 
 const createLease = (now: number) => ({ lease_expires_at: now + LEASE_DURATION_MS });
 
-/** Returns whether an attempt is in progress under its lease. @param now when the record was read, by Firestore's clock */
+/** @param now when the record was read, by Firestore's clock */
 export const isLeaseHeld = ({ status, lease_expires_at }: KeyRecord, now: number): boolean =>
   status === 'processing' && now < lease_expires_at;
 
@@ -164,7 +159,7 @@ const expire = (record: KeyRecord, now: number): KeyRecord => ({
   owner: NO_OWNER,
 });
 
-/** Returns the record as everyone but the owner of its attempt sees it: an expired lease has ended the attempt. */
+/** Returns the record as everyone but its owner sees it: an expired lease has ended the attempt. */
 export const settleLease = (record: KeyRecord, now: number): KeyRecord =>
   hasExpired(record, now) ? expire(record, now) : record;
 

@@ -44,18 +44,13 @@ const INFO_KEYS = Object.keys(infoSchema.shape).sort();
 /** Leaves out absent fields, so an optional field that is added later changes no earlier fingerprint. */
 const toCanonicalInfo = (info: PriceListInfo): string => JSON.stringify(info, INFO_KEYS);
 
-/** Returns the lowercase hex SHA-256 of the canonical JSON. */
 export function computeFingerprint(submission: PriceListSubmission): string {
   const hash = createHash('sha256');
   for (const part of streamCanonicalJson(submission)) hash.update(part);
   return hash.digest('hex');
 }
 
-/**
- * Returns the stored form of a payload: canonical JSON, compressed with gzip, in chunks.
- *
- * @throws PayloadTooLargeError
- */
+/** @throws PayloadTooLargeError */
 export async function compressToChunks(submission: PriceListSubmission, chunkBytes: number): Promise<Buffer[]> {
   const text = Readable.from(streamCanonicalJson(submission), { objectMode: false });
   const packed = Buffer.concat((await text.pipe(createGzip()).toArray()) as Buffer[]);
@@ -64,7 +59,6 @@ export async function compressToChunks(submission: PriceListSubmission, chunkByt
   return Array.from({ length: count }, (_, i) => packed.subarray(i * chunkBytes, (i + 1) * chunkBytes));
 }
 
-/** A stored payload that the service cannot use. Its message says why. */
 export class UnusablePayloadError extends Error {
   override readonly name = 'UnusablePayloadError';
 }

@@ -1,8 +1,6 @@
 import type { FailureCause, KeyRecord } from '../lib/schemas/key-record';
 import { SWEEP_INTERVAL_MS, SWEEP_START_MS } from '../lib/time-limits';
 
-/** Computes from a key record when the sweep processes it, and how long clients should wait. */
-
 const TRANSIENT_DELAYS_MS = [0, 60_000, 300_000];
 
 /** Delays from a failure to the resume by the sweep, by its cause and the number of failed tries. Without one, the key needs an operator. */
@@ -14,13 +12,13 @@ const RESUME_DELAYS_MS: Record<FailureCause, readonly number[]> = {
   error: [],
 };
 
-/** Returns undefined if the sweep does not resume the attempt of a key in review. */
+/** @returns undefined if the sweep does not resume the attempt of a key in review */
 function getResumeDelayMs({ failure_cause, failed_tries }: KeyRecord): number | undefined {
   // A stop does not count as a try, so an attempt can fail before any try has.
   return failure_cause === null ? undefined : RESUME_DELAYS_MS[failure_cause][Math.max(failed_tries - 1, 0)];
 }
 
-/** Returns whether the sweep can resume the attempt of a key in review. Otherwise the key needs an operator. */
+/** If not, a key in review needs an operator. */
 export const canResumeAutomatically = (record: KeyRecord): boolean => getResumeDelayMs(record) !== undefined;
 
 export const describeSweepObstacle = ({ failure, failed_tries, failure_cause }: KeyRecord): string =>
@@ -53,13 +51,13 @@ export function getSweepResumeAt(record: KeyRecord): number | null {
 export const getSweepDueAt = (record: KeyRecord): number | null =>
   getSweepResumeAt(record) ?? (record.status === 'requires_review' ? record.updated_at : null);
 
-/** How long a client should wait for the sweep. By then, the next sweep can have resumed an attempt that is due. */
+/** By then, the next sweep can have resumed an attempt that is due. */
 export const SWEEP_WAIT_MS = SWEEP_INTERVAL_MS + SWEEP_START_MS;
 
-/** Returns how long a client should wait after a failure; null if the key needs an operator. */
+/** @returns null if the key needs an operator */
 export const getReviewWaitMs = (record: KeyRecord): number | null =>
   canResumeAutomatically(record) ? SWEEP_WAIT_MS : null;
 
-/** Returns how long a client should wait for an attempt: longer for more products, because each request uploads them again. */
+/** A client waits longer for more products, because each of its requests uploads them again. */
 export const getAttemptWaitMs = ({ products_count }: Pick<KeyRecord, 'products_count'>): number =>
   Math.min(10_000 + 1_000 * Math.floor(products_count / 2_000), SWEEP_WAIT_MS);

@@ -28,7 +28,7 @@ export interface SweepReporter {
 /** Maximum number of concurrent resumes, because each holds a payload in memory. */
 const CONCURRENCY = 4;
 
-/** Number of due keys to read, besides those that this sweep has tried. */
+/** Besides the keys that this sweep has tried. */
 const KEYS_PER_READ = 20;
 
 /**
@@ -48,7 +48,6 @@ export async function sweep(
 ): Promise<void> {
   const { clock, signal } = context;
   const running = new Map<string, Promise<void>>();
-  /** When this sweep tried a key, by the clock of this process. */
   const triedAt = new Map<string, number>();
   const isNew = ({ reference: { path } }: KeySnapshot) =>
     !running.has(path) && clock.elapsedMs() >= (triedAt.get(path) ?? -Infinity) + SWEEP_INTERVAL_MS;

@@ -18,12 +18,10 @@ import { CHANNEL_OPTIONS } from './connection';
 import { createDefaultCredentials } from './credentials';
 import { restoreStatus, singleTry } from './single-try';
 
-/** The database for one request, sweep or command, whose context counts the calls. */
 export type Database = ReturnType<typeof createDatabase>;
 
 export type Writes = Pick<Transaction, 'create' | 'set' | 'update'>;
 
-/** The value in an update that removes a field. */
 export const DELETED = FieldValue.delete();
 
 let client: Firestore | undefined;

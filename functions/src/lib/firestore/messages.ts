@@ -1,7 +1,7 @@
 import { Request } from './generated/request';
 import { Position, Response } from './generated/response';
 
-/** Encodes and decodes the messages of queries with protobufjs. `messages.proto` defines them. */
+/** `messages.proto` defines the messages of queries. */
 
 export interface QuerySpec {
   collection: string;

@@ -57,7 +57,6 @@ export async function* streamQuery<T>(
   }
 }
 
-/** Makes one call, and yields its encoded responses in batches. @throws gRPC error */
 async function* runQuery({ signal, counters }: WorkContext, request: Buffer): AsyncGenerator<readonly Buffer[]> {
   const connection = await getConnection();
   const call = connection.runQuery(request);
@@ -71,7 +70,7 @@ async function* runQuery({ signal, counters }: WorkContext, request: Buffer): As
   }
 }
 
-/** Yields the messages of a call in batches. @throws the error of the call after the last batch */
+/** @throws the error of the call, after the last batch */
 async function* readBatches(call: ClientReadableStream<Buffer>, counters: Counters): AsyncGenerator<readonly Buffer[]> {
   let messages: Buffer[] = [];
   let bytes = 0;

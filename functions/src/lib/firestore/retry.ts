@@ -10,7 +10,6 @@ import { MAX_PAUSE_MS, RETRY_MS, type RetryRegime } from '../time-limits';
  * try of an event begins by reading the key record.
  */
 
-/** The codes after which the same call may succeed, whether it reads or writes. */
 const TRANSIENT_CODES = new Set<unknown>([
   status.CANCELLED,
   status.UNKNOWN,
@@ -84,7 +83,6 @@ export class Backoff {
   }
 }
 
-/** @param failures number of earlier errors */
 function getPauseMs(failures: number, afterOverload: boolean, random: () => number): number {
   const initialMs = afterOverload ? INITIAL_OVERLOAD_PAUSE_MS : INITIAL_PAUSE_MS;
   return Math.min(initialMs * 2 ** failures, MAX_PAUSE_MS) * (0.5 + random() / 2);

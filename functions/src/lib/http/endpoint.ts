@@ -25,7 +25,6 @@ export function defineEndpoint<Body>(definition: Omit<Endpoint<Body>, 'method'>)
   return Object.assign(handle, { operation: endpoint });
 }
 
-/** Surrounds the pipeline of a request with its time limit, its id, its response and its log line. */
 async function handleRequest<Body>(
   endpoint: Endpoint<Body>,
   request: RequestWithRawBody,

@@ -4,14 +4,11 @@ type RecordEntry = [id: string, record: object];
 
 type RecordBatches = AsyncIterable<RecordEntry[]> | Iterable<RecordEntry[]>;
 
-/**
- * Returns a response with the JSON `{"<name>": {"<id>": record, …}, "count": n}`. The count is last because it is
- * known last (docs/decisions/0006-count-last.md).
- */
+/** `{"<name>": {"<id>": record, …}, "count": n}`, with the count last (docs/decisions/0006-count-last.md). */
 export const toRecordMap = (name: string, batches: RecordBatches): HandlerResult =>
   streamList(`{"${name}":{`, batches, ([id, record]) => `${JSON.stringify(id)}:${JSON.stringify(record)}`, '}');
 
-/** Returns a response with the JSON `{"<name>": [{"id": "<id>", …record}, …], "count": n}`. */
+/** `{"<name>": [{"id": "<id>", …record}, …], "count": n}` */
 export const toRecordArray = (name: string, batches: RecordBatches): HandlerResult =>
   streamList(`{"${name}":[`, batches, ([id, record]) => JSON.stringify({ id, ...record }), ']');
 

@@ -27,7 +27,6 @@ export interface HandlerResult extends OutgoingResponse {
   /** For the log: the number of accepted products, or of records that the body has yielded. */
   readonly count?: number;
   replayed?: boolean;
-  /** Facts about an accepted price list, for the log. */
   facts?: Pick<RequestLogEntry, 'market_found' | 'currency_differs'>;
 }
 
@@ -56,7 +55,6 @@ export interface Exchange {
   /** Its signal aborts when the request's time is up or the instance stops. */
   context: WorkContext;
   requestId: string;
-  /** Fields that the steps add to the log line. */
   logFields: Pick<RequestLogEntry, 'key_id' | 'origin'>;
 }
 

@@ -14,7 +14,7 @@ export type RequestWithRawBody = IncomingMessage & { rawBody?: Buffer };
 export class ClientGoneError extends Error {}
 
 export interface RequestBody<Body> {
-  /** Limit of the body as it is sent, and of the inflated body. */
+  /** As it is sent, and inflated. */
   maxBytes: number;
   /** Milliseconds in which a client must send the body. */
   timeoutMs: number;
@@ -116,7 +116,7 @@ async function inflate(bytes: Buffer, maxBytes: number): Promise<Buffer> {
   }
 }
 
-/** Skips a byte order mark at the start. */
+/** The decoder skips a byte order mark at the start. */
 function decodeUtf8(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -7,9 +7,7 @@ import { STOP_MS, STOP_RESERVE_MS } from '../time-limits';
 export class Shutdown {
   /** Aborts at SIGTERM. No new creation or resume begins after that. */
   readonly refuseWrites = new AbortController();
-  /** Aborts the creations and resumes that are still running after a few seconds. */
   readonly abortWrites = new AbortController();
-  /** Ends the reads, and the wait for creations. */
   readonly stopWaiting = new AbortController();
   readonly #servers = new Set<Server>();
   readonly #openResponses = new Set<ServerResponse>();
@@ -42,10 +40,7 @@ export class Shutdown {
     if (isIdle && this.refuseWrites.signal.aborted) this.#end.resolve(undefined);
   }
 
-  /**
-   * Accepts no more connections. Returns when all handlers have ended and all responses are closed, or
-   * when the time is up.
-   */
+  /** Returns when all handlers have ended and all responses are closed, or when the time is up. */
   async stop(): Promise<void> {
     const startedAt = performance.now();
     const reason = new StoppedError('the instance is stopping', STOP_RESERVE_MS);

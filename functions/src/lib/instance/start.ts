@@ -14,7 +14,6 @@ interface Started {
 /** Gives the kernel time to send the last bytes before the exit closes the sockets. */
 const LINGER_MS = 50;
 
-/** Prepares this process for all of its requests. Importing an operation alone does not. */
 export function startInstance(): void {
   let isFirst = true;
   // Node publishes each request on this channel before the Functions Framework receives it.

@@ -3,13 +3,12 @@ import { logEvent } from './event';
 export const logInstanceStarted = (entry: { version: string; commit: string; node: string }) =>
   logEvent('INFO', 'instance_started', entry);
 
-/** Logs that the API key setting has invalid lines. @param lines their numbers, from 1; never their text */
+/** @param lines their numbers, from 1; never their text */
 export const logApiKeyLinesIgnored = (lines: readonly number[]) =>
   logEvent('ERROR', 'api_key_lines_ignored', { lines });
 
-/** Logs that the platform stops this instance. @param requests number of running handlers */
 export const logInstanceStopping = (requests: number) => logEvent('INFO', 'instance_stopping', { requests });
 
-/** Logs that this instance exits. @param unanswered number of handlers that are still running */
+/** @param unanswered number of handlers that are still running */
 export const logInstanceStopped = (unanswered: number, duration_ms: number) =>
   logEvent(unanswered > 0 ? 'WARNING' : 'INFO', 'instance_stopped', { unanswered, duration_ms });

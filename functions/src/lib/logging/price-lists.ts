@@ -12,7 +12,6 @@ interface CompletedFields extends AttemptFields {
   updated_at: number;
 }
 
-/** Returns the time from the claim to the completion, and the facts about the market. */
 function toCompletionFields(record: CompletedFields) {
   const facts = getMarketFacts(record);
   // One field with both facts, because the label of a metric can read only one field.
@@ -59,7 +58,7 @@ export function logSweepResult(
   logEvent(severity, event, { document_id, trace_id, ...facts, ...why });
 }
 
-/** Logs a key record that does not parse. @param record its path, which contains the key's hash */
+/** @param record its path, which contains the key's hash */
 export const logUnreadableKey = (record: string) => logEvent('ERROR', 'key_record_unreadable', { record });
 
 export interface SweepCounts {
@@ -79,6 +78,5 @@ export const logSweepEnded = (
 
 export const logSweepPaused = () => logEvent('NOTICE', 'sweep_paused', {});
 
-/** @param counts what the sweep did in spite of the failure */
 export const logSweepFailed = (reason: string, counts: SweepCounts) =>
   logEvent('ERROR', 'sweep_failed', { reason: redact(reason), ...counts });

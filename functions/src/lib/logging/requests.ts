@@ -19,11 +19,9 @@ export interface RequestLogEntry {
   /** Number of records in the response, or of products accepted. */
   count: number | undefined;
   replayed: boolean | undefined;
-  /** Whether the market of an accepted price list exists. */
   market_found?: boolean;
   /** Whether the request of an accepted price list named a different currency from the market's. */
   currency_differs?: boolean;
-  /** Name of the accepted API key. */
   key_id?: string;
   /** The origin of a rejected preflight. */
   origin?: string;

@@ -15,12 +15,10 @@ import { toMarket } from './organisation';
 
 export type KeyReference = DocumentReference;
 
-/** What a read found at the place of a key. */
 export interface KeySnapshot {
   reference: KeyReference;
   /** The record; undefined if there is none. A record that the schema rejects is `unreadable`. */
   record: KeyRecord | 'unreadable' | undefined;
-  /** The stored `sweep_due_at`; null if there is none. */
   sweepDueAt: number | null;
   /** When Firestore read the record, by its clock in Unix milliseconds. The record's last change is not later. */
   readAt: number;

@@ -20,7 +20,6 @@ export interface ListDocuments {
   price_list: PriceListDocument;
 }
 
-/** The ids of both lists of an attempt. */
 export type ListIds = Pick<KeyLists, `${ListKind}_id`>;
 
 export const listDocument = ({ firestore }: Database, kind: ListKind, lists: ListIds): DocumentReference =>
@@ -33,10 +32,8 @@ export function setListDocuments(db: Database, writes: Writes, lists: KeyLists, 
   for (const kind of LIST_KINDS) writes.set(listDocument(db, kind, lists), documents[kind]);
 }
 
-/** An entry of a list: the id of its product, and the price. */
-export type Entry = readonly [id: string, price: number];
+export type Entry = readonly [productId: string, price: number];
 
-/** Writes a batch of entries of one list, in one commit. */
 export function writeEntryBatch(db: Database, kind: ListKind, lists: KeyLists, batch: readonly Entry[]): Promise<void> {
   const entries = entriesCollection(db, kind, lists);
   return db.commit((writes) => {

@@ -6,14 +6,12 @@ import { getMarketFacts, type KeyRecord } from '../schemas/key-record';
 
 /** Reads and writes request records, which keep who sent what, and the payloads of their requests. */
 
-/** Creates an id that no document has. */
 export const newDocumentId = ({ firestore }: Database): string =>
   firestore.collection(collections.priceListRequests).doc().id;
 
 export const requestDocument = ({ firestore }: Database, documentId: string): DocumentReference =>
   firestore.collection(collections.priceListRequests).doc(documentId);
 
-/** Adds the record of an accepted request and its payload to the commit of the claim. */
 export function createRequest(
   db: Database,
   writes: Writes,

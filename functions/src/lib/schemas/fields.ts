@@ -22,7 +22,6 @@ export function describeReceived(value: unknown, type?: 'string' | 'number'): st
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** Returns a zod `error` option whose message says what was expected and what was received. */
 export const expectedError = (what: string, type?: 'string' | 'number') => ({
   error: ({ input }: { input?: unknown }) => `Expected ${what}, received ${describeReceived(input, type)}`,
 });

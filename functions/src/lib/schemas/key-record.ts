@@ -10,7 +10,6 @@ import { isDocumentId } from '../document-id';
  * out of its index. A schema that an older version would misread needs a new `schema_version`.
  */
 
-/** Returns the id of the document that holds the record of a key. */
 export const keyDocumentId = (boqListId: string): string => sha256(boqListId).toString('hex');
 
 const text = z.string();
@@ -31,7 +30,6 @@ const keyListsSchema = z.object({
   currency_differs: z.boolean(),
 });
 
-/** What a person decided about the attempt. */
 const operatorActionSchema = z.object({
   action: z.enum(['resume', 'release']),
   at: time,
