@@ -1,7 +1,7 @@
 import type { OrdersByTeamRequest, SupplyOrdersInvoicesRequest } from '../schemas/requests';
 import type { Market, Order, NamedRecord, SupplyOrder } from '../schemas/responses';
 import { collections, fields } from '../firestore/collections';
-import type { FieldFilter, QuerySpec, StoredFields } from '../firestore/messages';
+import type { FieldFilter, StoredFields } from '../firestore/messages';
 import { streamQuery } from '../firestore/query';
 import type { WorkContext } from '../work-context';
 
@@ -13,8 +13,7 @@ import type { WorkContext } from '../work-context';
 export function readOrders(context: WorkContext, request: OrdersByTeamRequest) {
   const { customerId, customerName, invoice, market, team } = fields.order;
   const shown = [customerId, customerName, invoice, market, team];
-  const query = createTeamDateRangeQuery(collections.orders, fields.order, request, shown);
-  return streamTeamQuery(context, request, query, (stored): Order => ({
+  return streamTeamRecords(context, collections.orders, fields.order, request, shown, (stored): Order => ({
     customer_data: { customer_id: getText(stored, customerId), customer_name: getText(stored, customerName) },
     invoice_id: getText(stored, invoice),
     market_id: getText(stored, market),
@@ -23,9 +22,9 @@ export function readOrders(context: WorkContext, request: OrdersByTeamRequest) {
 }
 
 export function readSupplyOrders(context: WorkContext, request: SupplyOrdersInvoicesRequest) {
+  const { supplyOrders } = collections;
   const { invoices } = fields.supplyOrder;
-  const query = createTeamDateRangeQuery(collections.supplyOrders, fields.supplyOrder, request, [invoices]);
-  return streamTeamQuery(context, request, query, (stored): SupplyOrder => ({
+  return streamTeamRecords(context, supplyOrders, fields.supplyOrder, request, [invoices], (stored): SupplyOrder => ({
     invoices: toInvoices(getPath(stored, invoices)),
   }));
 }
@@ -53,32 +52,27 @@ const toNamedRecord = (stored: StoredFields, { name, country }: NamedRecordField
 const readNamedRecords = (context: WorkContext, collection: string, field: NamedRecordFields) =>
   streamQuery(context, { collection, fields: Object.values(field) }, (stored) => toNamedRecord(stored, field));
 
-/** Sorts by creation time, so that one index serves the range and the order. @param shown the fields to read */
-function createTeamDateRangeQuery(
+/** Firestore rejects a filter whose text has this number of bytes of UTF-8, or more. */
+const UNSEARCHABLE_TEXT_BYTES = 1500;
+
+/** Streams records by creation time, so that one index serves the range and the order. @param shown the fields to read */
+function streamTeamRecords<T>(
+  context: WorkContext,
   collection: string,
   field: Record<'team' | 'createdAt' | 'status', string>,
   { team_id, start_date, end_date, status }: OrdersByTeamRequest | SupplyOrdersInvoicesRequest,
   shown: readonly string[],
-): QuerySpec {
+  toRecord: (stored: StoredFields) => T,
+) {
+  if (Buffer.byteLength(team_id) >= UNSEARCHABLE_TEXT_BYTES) return [];
   const where: FieldFilter[] = [
     [field.team, '==', team_id],
     [field.createdAt, '>=', start_date],
     [field.createdAt, '<', end_date],
   ];
   if (status !== null) where.push([field.status, '==', status]);
-  return { collection, where, orderBy: [field.createdAt], fields: shown };
+  return streamQuery(context, { collection, where, orderBy: [field.createdAt], fields: shown }, toRecord);
 }
-
-/** Firestore rejects a filter whose text has this number of bytes of UTF-8, or more. */
-const UNSEARCHABLE_TEXT_BYTES = 1500;
-
-/** Streams the records of a team. Returns none, without a call, for an id that Firestore cannot search for. */
-const streamTeamQuery = <T>(
-  context: WorkContext,
-  { team_id }: { team_id: string },
-  query: QuerySpec,
-  toRecord: (stored: StoredFields) => T,
-) => (Buffer.byteLength(team_id) < UNSEARCHABLE_TEXT_BYTES ? streamQuery(context, query, toRecord) : []);
 
 const getText = (stored: StoredFields, path: string) => toText(getPath(stored, path));
 
