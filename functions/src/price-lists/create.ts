@@ -3,6 +3,7 @@ import type { Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
 import type { PriceListLogger } from '../lib/logging/price-lists';
 import { keyDocument, readKeyAndMarket } from '../lib/repositories/keys';
+import type { ListIds } from '../lib/repositories/lists';
 import { createRequest, newDocumentId } from '../lib/repositories/requests';
 import type { PriceListSubmission } from '../lib/schemas/add-price-lists';
 import { MAX_TEXT_BYTES } from '../lib/schemas/fields';
@@ -41,8 +42,8 @@ export async function createPriceLists(
 ): Promise<CreationResult> {
   const { log } = request;
   const key: KeyStore = { reference: keyDocument(db, submission.info.boq_list_id), db, context };
-  const claim = createClaim(submission, request, key);
-  const tryToClaim = () => claimKey(key, claim, submission, request.requestId);
+  const draft = draftClaim(submission, request, key);
+  const tryToClaim = () => claimKey(key, draft, submission, request.requestId);
   const claimed = await measurePhase(context.counters, 'claim', () => retry(tryToClaim, context, 'outage'));
   if (claimed.kind !== 'owned') {
     if (claimed.kind === 'completed' && claimed.isOwn) log.completed(claimed.record);
@@ -54,8 +55,11 @@ export async function createPriceLists(
   return toResult(outcome, cause);
 }
 
-/** Every try stores the same claim, so a repeated try recognises its own. */
-function createClaim({ info, products }: PriceListSubmission, { apiKeyId }: CreationRequest, key: KeyStore) {
+/** A claim without the facts of the market, which each try reads. */
+type ClaimDraft = Omit<Claim, 'lists'> & { listIds: ListIds };
+
+/** Every try stores the same ids and owner token, so a repeated try recognises its own claim. */
+function draftClaim({ info, products }: PriceListSubmission, { apiKeyId }: CreationRequest, key: KeyStore): ClaimDraft {
   const { boq_list_id, market_id, name, date } = info;
   return {
     boq_list_id,
@@ -66,7 +70,7 @@ function createClaim({ info, products }: PriceListSubmission, { apiKeyId }: Crea
     name,
     date,
     document_id: newDocumentId(key.db),
-    list_ids: { expected_forward_cost_id: newDocumentId(key.db), price_list_id: newDocumentId(key.db) },
+    listIds: { expected_forward_cost_id: newDocumentId(key.db), price_list_id: newDocumentId(key.db) },
     trace_id: key.context.traceId,
     key_id: apiKeyId,
   };
@@ -75,7 +79,7 @@ function createClaim({ info, products }: PriceListSubmission, { apiKeyId }: Crea
 /** Tries once to claim a key. One commit stores its record, both list documents, the request record and the payload. */
 async function claimKey(
   key: KeyStore,
-  { list_ids, ...draft }: ReturnType<typeof createClaim>,
+  { listIds, ...draft }: ClaimDraft,
   submission: PriceListSubmission,
   requestId: string,
 ): Promise<KeyOutcome> {
@@ -83,7 +87,7 @@ async function claimKey(
   const { info } = submission;
   const startedAt = context.clock.elapsedMs();
   const { key: found, market } = await readKeyAndMarket(db, key.reference, info.market_id);
-  const claim: Claim = { ...draft, lists: market && { ...list_ids, ...toListFacts(market, info.currency_iso) } };
+  const claim: Claim = { ...draft, lists: market && { ...listIds, ...toListFacts(market, info.currency_iso) } };
   const { record, lists, outcome } = decide(found, { kind: 'claim', claim }, startedAt);
   if (record === undefined) return outcome;
   // Only now, because a replay needs no chunks.

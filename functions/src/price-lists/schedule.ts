@@ -3,7 +3,10 @@ import { SWEEP_INTERVAL_MS, SWEEP_START_MS } from '../lib/time-limits';
 
 const TRANSIENT_DELAYS_MS = [0, 60_000, 300_000];
 
-/** Delays from a failure to the resume by the sweep, by its cause and the number of failed tries. Without one, the key needs an operator. */
+/**
+ * Delays from a failure to the resume by the sweep: by the cause of this failure, and the number of failed tries, which
+ * counts those of all causes. Without a delay, the key needs an operator.
+ */
 const RESUME_DELAYS_MS: Record<FailureCause, readonly number[]> = {
   lease_expired: TRANSIENT_DELAYS_MS,
   stopped: TRANSIENT_DELAYS_MS,

@@ -37,7 +37,7 @@ const operatorActionSchema = z.object({
   reason: text.nullable(),
 });
 
-/** All except `error` are transient: the cause may be gone when the attempt is resumed. */
+/** `RESUME_DELAYS_MS` in price-lists/schedule.ts says what the sweep does after each. */
 export const FAILURE_CAUSES = ['lease_expired', 'stopped', 'timeout', 'unavailable', 'error'] as const;
 
 export const KEY_STATUSES = ['processing', 'completed', 'requires_review', 'released'] as const;
