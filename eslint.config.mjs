@@ -49,13 +49,13 @@ export default defineConfig(
   },
   {
     files: ['functions/test/**', 'test/**', '**/*.test.ts'],
-    ignores: ['test/support/programs.ts', 'functions/test/deployment/deployed.ts', 'packages/**'],
+    ignores: ['packages/**'],
     rules: {
       '@typescript-eslint/no-restricted-imports': [
         'error',
         {
           name: 'node:child_process',
-          message: 'Start programs by test/support/programs.ts, which makes their environment.',
+          message: 'Start programs by scripts/harness/programs.ts, which makes their environment.',
           allowTypeImports: true,
         },
       ],

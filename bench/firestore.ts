@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { PROJECT } from '../functions/test/deployment/deployed';
+import { PROJECT } from '../scripts/harness/deployed';
 import { startFirestore, type IndexDefinitions } from '../packages/firestore-local/src';
 import { createRecords } from './data';
 

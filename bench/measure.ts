@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DeployedFunction } from '../functions/test/deployment/deployed';
+import type { DeployedFunction } from '../scripts/harness/deployed';
 import { sendOk, type BenchRequest } from './client';
 import { readProcessMemory, resetPeakMemory, startFunction, type BenchDatabase, type Variant } from './stack';
 

@@ -1,6 +1,6 @@
 import { writeOptions } from '../functions/src/lib/runtime-options';
 import { WRITE_SIZES } from '../functions/src/lib/work-context';
-import type { DeployedFunction } from '../functions/test/deployment/deployed';
+import type { DeployedFunction } from '../scripts/harness/deployed';
 import { measureThroughput, sendOk, type BenchRequest } from './client';
 import { MARKETS, createDensestPayload, createOrdersBody, createPriceListPayload } from './data';
 import {

@@ -3,11 +3,7 @@ import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
-import {
-  installDeployPackage,
-  startDeployedFunction,
-  type DeployedFunction,
-} from '../functions/test/deployment/deployed';
+import { installDeployPackage, startDeployedFunction, type DeployedFunction } from '../scripts/harness/deployed';
 import { engines } from '../package.json';
 
 /** The processes of the benchmark: one embedded Firestore, and one for each measured function. */

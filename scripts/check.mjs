@@ -11,7 +11,7 @@ const CACHED = '--cache --cache-strategy content';
 
 /** The folders whose imports .dependency-cruiser.cjs restricts. */
 const FOLDERS =
-  'functions/src functions/audit functions/cli functions/records functions/test local packages bench test';
+  'functions/src functions/audit functions/cli functions/records functions/test local packages bench test scripts';
 
 const checks = {
   eslint: `node_modules/eslint/bin/eslint.js . ${CACHED} --cache-location ${CACHE}/eslint/`,

@@ -14,6 +14,6 @@ mkdir -p "$folder/examples"
 examples=docs/examples
 cp docs/openapi.json "$folder"
 cp -R "$examples"/{add-price-list.py,add-price-list.sh,price-list.json,requirements.txt,dashboard} "$folder/examples"
-node --import tsx scripts/partner-pages.ts "$folder"
+node --import tsx local/pages/partner-pages.ts "$folder"
 # These options override the user's npm settings.
 npm pack ./docs/examples/client --silent --ignore-scripts=false --dry-run=false --pack-destination "$folder"

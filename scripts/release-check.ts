@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runProgram } from '../test/support/programs';
+import { runProgram } from './harness/programs';
 import { readArguments } from './arguments.mjs';
 
 const USAGE = `Usage: npm run release:check -- [TAG] [--with REVISION]
@@ -130,7 +130,7 @@ async function rollOut(earlier: string, accepted: Breaks, folder: string): Promi
     console.log(`Accepted: ${STORED_DATA}. ${accepted[STORED_DATA]} So nothing is handed over.`);
     return;
   }
-  const { checkHandover } = await import('../functions/test/deployment/rollout');
+  const { checkHandover } = await import('./harness/rollout');
   const today = { name: 'this code', folder: process.cwd() };
   const elder = { name: earlier, folder: join(folder, 'earlier') };
   console.log(`Checking out and building ${earlier}`);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { assertConforms } from '../functions/test/contract/conformance';
+import { assertConforms } from './harness/conformance';
 import { readArguments, refuseArguments } from './arguments.mjs';
 import { readKeyFile } from './key-file';
-import { operationNames, operations, type OperationName } from '../functions/test/support/operations';
+import { operationNames, operations, type OperationName } from './harness/operations';
 
 const USAGE = `Usage: npm run verify -- --url <address> --key-file <file> [--market <market id>] [--json]
 

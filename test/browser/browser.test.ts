@@ -1,5 +1,5 @@
 import type { Browser, Page } from 'puppeteer-core';
-import { operationNames } from '../../functions/test/support/operations';
+import { operationNames } from '../../scripts/harness/operations';
 import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
 import { launchChromium } from './chromium';
 import { expectAccessible, findViolations, readTexts as readTextsOf, setColorScheme } from './inspection';

@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Browser, Page } from 'puppeteer-core';
-import { sendRequest } from '../../functions/test/support/http';
+import { sendRequest } from '../../scripts/harness/http';
 import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
-import { runProgramSync, startProgram } from '../support/programs';
+import { runProgramSync, startProgram } from '../../scripts/harness/programs';
 import { launchChromium } from './chromium';
 import { expectAccessible, readTexts, setColorScheme } from './inspection';
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanUp, temporaryFolder } from '../support/local-server';
-import { createProgramEnvironment, runProgramSync } from '../support/programs';
+import { createProgramEnvironment, runProgramSync } from '../../scripts/harness/programs';
 
 /** Suites and the programs that they start do not reach what a person's environment names. */
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { runProgram } from '../support/programs';
+import { runProgram } from '../../scripts/harness/programs';
 
 /** Tests the package as another project uses it: packed, installed without this repository, and called by the Admin SDK. */
 

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { scripts } from '../../package.json';
-import { runProgramSync } from '../support/programs';
+import { runProgramSync } from '../../scripts/harness/programs';
 
 /** Each program behind an npm script shows its options and refuses all others. functions/test/cli covers the operator's command. */
 

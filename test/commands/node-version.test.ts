@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { engines, scripts } from '../../package.json';
-import { runProgramSync } from '../support/programs';
+import { runProgramSync } from '../../scripts/harness/programs';
 import { cleanUp, temporaryFolder } from '../support/local-server';
 
 /** Programs fail on a Node that is too old, and npm links the Node that it installs. */

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'nod
 import { devNull } from 'node:os';
 import { join, resolve } from 'node:path';
 import { cleanUp, temporaryFolder } from '../support/local-server';
-import { runProgramSync } from '../support/programs';
+import { runProgramSync } from '../../scripts/harness/programs';
 
 /** Tests `npm run release:check`, which compares a checkout with an earlier revision. The checkouts here have only what it reads. */
 

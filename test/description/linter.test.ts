@@ -1,4 +1,4 @@
-import { runProgramSync } from '../support/programs';
+import { runProgramSync } from '../../scripts/harness/programs';
 
 /** Checks docs/openapi.json with Redocly's linter. contract.yml checks that clients can be generated from this file. */
 

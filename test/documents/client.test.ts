@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { createClient, type Client, type ClientOptions } from '../../docs/examples/client/src';
 import { cleanUp, startLocalServer, temporaryFolder } from '../support/local-server';
-import { runProgram } from '../support/programs';
+import { runProgram } from '../../scripts/harness/programs';
 import { respond, startStub, type Stub } from './stub-service';
 
 /** Tests the code of the typed client, and its package as a partner installs it. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { cleanUp, createFirestoreClient, startLocalServer } from '../support/local-server';
-import { runProgram } from '../support/programs';
+import { runProgram } from '../../scripts/harness/programs';
 
 /** The code of docs/consuming-lists.md reads what add price lists has created. */
 

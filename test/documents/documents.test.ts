@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { blocks, type Block } from '../support/blocks';
 import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
-import { runProgram, runProgramSync } from '../support/programs';
+import { runProgram, runProgramSync } from '../../scripts/harness/programs';
 
 /** The shell scripts of the documents can be parsed, and the calls of Getting started get the responses that it shows. */
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, relative } from 'node:path';
 import { renderMarkdown } from '../../local/pages/markdown';
 import { cleanUp, temporaryFolder } from '../support/local-server';
-import { runProgram } from '../support/programs';
+import { runProgram } from '../../scripts/harness/programs';
 
 /** Tests that files name only existing pages and headings of docs, and that links in the archive for partners work. */
 

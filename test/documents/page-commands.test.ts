@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getProgram } from '../../functions/cli/text';
 import { blocks, documents, readBlocks } from '../support/blocks';
-import { runProgram, runProgramSync } from '../support/programs';
+import { runProgram, runProgramSync } from '../../scripts/harness/programs';
 
 /** The commands of the pages, run by bash with programs that stand in for Google's, Firebase's and GitHub's. */
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { createClient, HttpError, UnusableListsError, type RequestBody } from '../../docs/examples/client/src';
 import { cleanUp, startLocalServer, temporaryFolder } from '../support/local-server';
-import { runProgram, runProgramSync, type Variables } from '../support/programs';
+import { runProgram, runProgramSync, type Variables } from '../../scripts/harness/programs';
 import { respond, startStub } from './stub-service';
 
 /** The samples in bash and Python and the typed client do what docs/integration-guide.md says, also with odd servers. */

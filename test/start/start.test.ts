@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { startTestFirestore } from '../../functions/test/support/firestore';
-import { operationNames } from '../../functions/test/support/operations';
+import { operationNames } from '../../scripts/harness/operations';
 import {
   call,
   cleanUp,
@@ -14,7 +14,7 @@ import {
   temporaryFolder,
   type LocalServer,
 } from '../support/local-server';
-import { forkProgram, runProgram } from '../support/programs';
+import { forkProgram, runProgram } from '../../scripts/harness/programs';
 
 /**
  * Tests the interface of `npm start`: the variables of CONTRIBUTING.md#local-environment-variables, and

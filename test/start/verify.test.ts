@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { readKeyFile } from '../../scripts/key-file';
-import { runProgramSync, startProgram } from '../support/programs';
+import { runProgramSync, startProgram } from '../../scripts/harness/programs';
 import {
   cleanUp,
   createFirestoreClient,

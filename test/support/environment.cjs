@@ -1,7 +1,7 @@
 const { channel } = require('node:diagnostics_channel');
 const { types } = require('node:util');
 const { default: NodeEnvironment } = require('jest-environment-node');
-const { createProgramEnvironment } = require('./programs');
+const { createProgramEnvironment } = require('../../scripts/harness/programs');
 
 /** The service subscribes to this channel until its process ends. */
 const requests = channel('http.server.request.start');

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { Firestore } from '@google-cloud/firestore';
 import { PROJECT } from '../../local/server/local-config';
 import { REGION } from '../../functions/src/lib/region';
-import { DEPLOY_PACKAGE } from '../../functions/test/deployment/deployed';
-import { startProgram, type Variables } from './programs';
+import { DEPLOY_PACKAGE } from '../../scripts/harness/deployed';
+import { startProgram, type Variables } from '../../scripts/harness/programs';
 
 /** `npm start` as its user sees it: a process, its output and its responses. */
 

@@ -8,7 +8,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { build } from 'esbuild';
 import { runPriceLists } from '../../cli/main';
-import { startProgram } from '../../../test/support/programs';
+import { startProgram } from '../../../scripts/harness/programs';
 
 export interface CommandOutput {
   code: number | null;

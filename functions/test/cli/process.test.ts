@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runProgramSync } from '../../../test/support/programs';
+import { runProgramSync } from '../../../scripts/harness/programs';
 import * as main from '../../cli/main';
 import type { KeyLists } from '../../src/lib/schemas/key-record';
 import { submitAndFail } from '../support/price-lists';

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { runProgramSync } from '../../../test/support/programs';
+import { runProgramSync } from '../../../scripts/harness/programs';
 import { readJob } from './jobs';
 
 /** The jobs of release.yml attest and publish exactly the files that the job `build` has made. The tests run their scripts. */

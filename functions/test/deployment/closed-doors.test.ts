@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { sendRequest } from '../support/http';
+import { sendRequest } from '../../../scripts/harness/http';
 import { waitFor } from '../support/wait-for';
-import { DEPLOY_PACKAGE, startDeployedFunction, type DeployedFunction } from './deployed';
+import { DEPLOY_PACKAGE, startDeployedFunction, type DeployedFunction } from '../../../scripts/harness/deployed';
 
 const SETTINGS = { API_KEY: 'test-key-1', METADATA_SERVER_DETECTION: 'none' };
 

@@ -3,7 +3,7 @@ import firebase from '../../../firebase.json';
 import lock from '../../../package-lock.json';
 import manifest from '../../../package.json';
 import firestoreLocal from '../../../packages/firestore-local/package.json';
-import { DEPLOY_PACKAGE } from './deployed';
+import { DEPLOY_PACKAGE } from '../../../scripts/harness/deployed';
 
 interface LockedPackage {
   dev?: boolean;

@@ -6,11 +6,11 @@ import { runChecks, type Finding } from '../../../scripts/deploy/checks';
 import type { Deployment } from '../../../scripts/deploy/deployment';
 import { createGoogleClient, type AskGoogle } from '../../../scripts/deploy/google-api';
 import { readDeployManifest } from '../../../scripts/deploy/manifest';
-import { runProgram } from '../../../test/support/programs';
+import { runProgram } from '../../../scripts/harness/programs';
 import indexDefinitions from '../../../firestore.indexes.json';
 import { sha256 } from '../../src/lib/api-keys';
 import { REGION } from '../../src/lib/region';
-import { DEPLOY_PACKAGE } from './deployed';
+import { DEPLOY_PACKAGE } from '../../../scripts/harness/deployed';
 
 const PROJECT_ID = 'deploy-check-test';
 const PARAMETERS = {

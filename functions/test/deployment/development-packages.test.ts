@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { startFirestore } from '../../../packages/firestore-local/src';
 import lock from '../../../package-lock.json';
 import { readDeployManifest } from '../../../scripts/deploy/manifest';
-import { runProgram, runProgramSync, type Variables } from '../../../test/support/programs';
+import { runProgram, runProgramSync, type Variables } from '../../../scripts/harness/programs';
 import { readJob, type Job } from './jobs';
 
 /** No development package runs in a job that has rights, or whose output is signed. */

@@ -1,8 +1,8 @@
 import { readDeployManifest, type DeployManifest } from '../../../scripts/deploy/manifest';
 import * as functions from '../../src';
 import { REGION } from '../../src/lib/region';
-import { operationNames } from '../support/operations';
-import { DEPLOY_PACKAGE } from './deployed';
+import { operationNames } from '../../../scripts/harness/operations';
+import { DEPLOY_PACKAGE } from '../../../scripts/harness/deployed';
 
 /** The manifest that Firebase's tools read from the deploy package. */
 

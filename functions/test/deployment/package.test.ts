@@ -6,9 +6,9 @@ import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '.
 import definitions from '../../../firestore.indexes.json';
 import { readSampleBodies, seedIfEmpty } from '../../../local/sample';
 import * as functions from '../../src';
-import { sendRequest } from '../support/http';
-import { assertConforms } from '../contract/conformance';
-import { operationNames, operations, type OperationName } from '../support/operations';
+import { sendRequest } from '../../../scripts/harness/http';
+import { assertConforms } from '../../../scripts/harness/conformance';
+import { operationNames, operations, type OperationName } from '../../../scripts/harness/operations';
 import { waitFor } from '../support/wait-for';
 import {
   DEPLOY_PACKAGE,
@@ -17,7 +17,7 @@ import {
   listUploadedFiles,
   startDeployedFunction,
   type DeployedFunction,
-} from './deployed';
+} from '../../../scripts/harness/deployed';
 
 const SETTINGS = { API_KEY: 'new-key\nold-key\n', CORS_ALLOWED_ORIGINS: 'https://dashboard.example.com' };
 

@@ -2,8 +2,8 @@ import { cpSync, existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, read
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import lock from '../../../package-lock.json';
-import { runProgram, type Variables } from '../../../test/support/programs';
-import { BUILT_PACKAGE, DEPLOY_PACKAGE } from './deployed';
+import { runProgram, type Variables } from '../../../scripts/harness/programs';
+import { BUILT_PACKAGE, DEPLOY_PACKAGE } from '../../../scripts/harness/deployed';
 
 /** A release attests a build that anyone can repeat to the byte. */
 

@@ -2,14 +2,19 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
-import { openRequest, sendRequest } from '../support/http';
-import { operations, type OperationName } from '../support/operations';
+import { openRequest, sendRequest } from '../../../scripts/harness/http';
+import { operations, type OperationName } from '../../../scripts/harness/operations';
 import { readDeclaredIndexes } from '../support/declared-indexes';
 import { isEntries } from '../support/commits';
 import { AFTER_NEXT_SWEEP, updateKey, writeMarket } from '../support/price-lists';
 import { createPriceListBody } from '../support/submissions';
 import { waitFor, waitUntilFired } from '../support/wait-for';
-import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from './deployed';
+import {
+  DEPLOY_PACKAGE,
+  PROJECT,
+  startDeployedFunction,
+  type DeployedFunction,
+} from '../../../scripts/harness/deployed';
 
 /** Tests how open requests end after SIGTERM, which the platform sends 10 s before SIGKILL. */
 

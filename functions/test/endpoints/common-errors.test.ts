@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as functions from '../../src';
-import { operationNames, operations } from '../support/operations';
+import { operationNames, operations } from '../../../scripts/harness/operations';
 import { TEST_API_KEY, useTestService, type TestRequest } from '../support/service';
 import { withLabels } from '../support/validation';
 

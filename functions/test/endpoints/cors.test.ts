@@ -1,5 +1,5 @@
 import * as functions from '../../src';
-import { operationNames, operations } from '../support/operations';
+import { operationNames, operations } from '../../../scripts/harness/operations';
 import { TEST_ORIGIN, useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import * as functions from '../../src';
-import type { ReceivedResponse } from '../support/received-response';
-import { operations, postOperationNames, type PostOperationName } from '../support/operations';
+import type { ReceivedResponse } from '../../../scripts/harness/received-response';
+import { operations, postOperationNames, type PostOperationName } from '../../../scripts/harness/operations';
 import { useTestService } from '../support/service';
 import { waitFor } from '../support/wait-for';
 

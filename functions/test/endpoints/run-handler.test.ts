@@ -1,7 +1,7 @@
 import domain, { type Domain } from 'node:domain';
 import * as functions from '../../src';
 import { logEvent } from '../../src/lib/logging/event';
-import { operationNames, operations } from '../support/operations';
+import { operationNames, operations } from '../../../scripts/harness/operations';
 import { useTestService } from '../support/service';
 
 /** The Functions Framework calls a handler in a `node:domain`. The handler's log line, its last step, shows that it left the domain. */

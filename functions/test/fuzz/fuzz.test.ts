@@ -1,8 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
-import { DEPLOY_PACKAGE, MEMORY_PROBE_ENV, startDeployedFunction, type DeployedFunction } from '../deployment/deployed';
-import { sendRequest } from '../support/http';
-import { operations, type OperationName } from '../support/operations';
+import {
+  DEPLOY_PACKAGE,
+  MEMORY_PROBE_ENV,
+  startDeployedFunction,
+  type DeployedFunction,
+} from '../../../scripts/harness/deployed';
+import { sendRequest } from '../../../scripts/harness/http';
+import { operations, type OperationName } from '../../../scripts/harness/operations';
 import { readDeclaredIndexes } from '../support/declared-indexes';
 import { fuzz } from './fuzz';
 import { FUZZ_KEY, FUZZED_OPERATIONS } from './requests';

@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { getMaxValues } from '../../src/lib/payload-limits';
-import { DEPLOY_PACKAGE, MEMORY_PROBE_ENV, startDeployedFunction } from '../deployment/deployed';
-import { sendRequest } from '../support/http';
-import { operations } from '../support/operations';
+import { DEPLOY_PACKAGE, MEMORY_PROBE_ENV, startDeployedFunction } from '../../../scripts/harness/deployed';
+import { sendRequest } from '../../../scripts/harness/http';
+import { operations } from '../../../scripts/harness/operations';
 import { readDeclaredIndexes } from '../support/declared-indexes';
 
 /**

@@ -1,6 +1,6 @@
 import { deflateSync, gzipSync } from 'node:zlib';
 import type { Random } from '../../../local/sample/random';
-import { operations, type OperationName } from '../support/operations';
+import { operations, type OperationName } from '../../../scripts/harness/operations';
 
 /** The bytes of a hostile request, and how they are sent. */
 export interface HostileRequest {

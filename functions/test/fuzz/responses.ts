@@ -1,4 +1,4 @@
-import { decodeBody } from '../support/http';
+import { decodeBody } from '../../../scripts/harness/http';
 
 /** The responses that were received over one connection. */
 export interface ConnectionResult {

@@ -1,7 +1,7 @@
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runProgramSync } from '../../../test/support/programs';
+import { runProgramSync } from '../../../scripts/harness/programs';
 
 /** scripts/create-monitoring.sh with stubs of gcloud and curl, which refuse the files whose names are in REFUSE. */
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as functions from '../../src';
-import { operationNames, operations, type OperationName } from '../support/operations';
+import { operationNames, operations, type OperationName } from '../../../scripts/harness/operations';
 import { writeMarket } from '../support/price-lists';
 import { TEST_API_KEY, TEST_ORIGIN, useTestService, type LogLine, type TestRequest } from '../support/service';
 import { createPriceListBody } from '../support/submissions';

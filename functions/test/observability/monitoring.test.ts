@@ -1,10 +1,10 @@
 import { globSync, readFileSync } from 'node:fs';
-import { runProgramSync } from '../../../test/support/programs';
+import { runProgramSync } from '../../../scripts/harness/programs';
 import * as functions from '../../src';
 import { logInstanceStarted } from '../../src/lib/logging/instances';
 import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import { parseLines, runCommand } from '../cli/command';
-import { operationNames, type OperationName } from '../support/operations';
+import { operationNames, type OperationName } from '../../../scripts/harness/operations';
 import { CRASHED } from '../support/price-list-service';
 import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
 import { useTestService, type LogLine } from '../support/service';

@@ -1,8 +1,13 @@
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
-import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from '../deployment/deployed';
+import {
+  DEPLOY_PACKAGE,
+  PROJECT,
+  startDeployedFunction,
+  type DeployedFunction,
+} from '../../../scripts/harness/deployed';
 import { startFakeGoogleCloud, type FakeGoogleCloud } from '../deployment/google';
-import { sendRequest } from '../support/http';
+import { sendRequest } from '../../../scripts/harness/http';
 import { writeMarket } from '../support/price-lists';
 import { createPriceListBody } from '../support/submissions';
 

@@ -4,13 +4,18 @@ import { createDatabase } from '../../src/lib/firestore/database';
 import { createWorkContext } from '../../src/lib/work-context';
 import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
 import { sweep } from '../../src/price-lists/sweep';
-import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from '../deployment/deployed';
+import {
+  DEPLOY_PACKAGE,
+  PROJECT,
+  startDeployedFunction,
+  type DeployedFunction,
+} from '../../../scripts/harness/deployed';
 import { useFirestoreEmulator } from '../support/firestore';
-import { sendRequest } from '../support/http';
+import { sendRequest } from '../../../scripts/harness/http';
 import { writeMarket } from '../support/price-lists';
 import { parseSubmission } from '../support/submissions';
 import { waitUntilFired } from '../support/wait-for';
-import { createLabelledBody, holdUntilDeath, type CallName } from './calls';
+import { createLabelledBody, holdUntilDeath, type CallName } from '../../../scripts/harness/creations';
 import { checkInvariants } from './invariants';
 import { monitorKeys } from './monitor';
 
@@ -32,7 +37,7 @@ const cells = (
     ['before', 'complete', 'a claim'],
     ['after', 'complete', 'ready lists'],
   ] satisfies [when: 'before' | 'after', name: CallName, left: State][]
-).map(([when, name, left], i) => ({ label: `boq-${i}`, body: createLabelledBody(`boq-${i}`), when, name, left }));
+).map(([when, name, left], i) => ({ label: `boq-${i}`, body: createLabelledBody(`boq-${i}`, 6), when, name, left }));
 
 /** The status and the Idempotent-Replayed header of the next process's response, by what was left. */
 const RESPONSES: Record<State, [status: number, replayed: string | undefined]> = {

@@ -8,7 +8,7 @@ import { useCreations } from '../support/creations';
 import { readAllDocuments } from '../support/firestore';
 import { updateKey } from '../support/price-lists';
 import { createPriceListBody } from '../support/submissions';
-import { TEST_BATCH } from './calls';
+import { TEST_BATCH } from '../support/batches';
 
 /** Follows both restores of docs/runbook.md with `price-lists` commands, from a backup that has keys in every state. */
 

@@ -4,7 +4,7 @@ import { createDatabase } from '../../src/lib/firestore/database';
 import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import { createWorkContext } from '../../src/lib/work-context';
 import { createPriceLists } from '../../src/price-lists/create';
-import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction } from '../deployment/deployed';
+import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction } from '../../../scripts/harness/deployed';
 import { readDeclaredIndexes } from '../support/declared-indexes';
 import { useFirestoreEmulator } from '../support/firestore';
 import { TEST_REQUEST, updateKey, writeMarket } from '../support/price-lists';

@@ -4,7 +4,7 @@ import type { WorkContext } from '../../src/lib/work-context';
 import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
 import { createPriceLists, type CreationResult } from '../../src/price-lists/create';
 import { Attempt } from '../../src/price-lists/attempt';
-import { TEST_BATCH } from '../resilience/calls';
+import { TEST_BATCH } from './batches';
 import { checkInvariants } from '../resilience/invariants';
 import { TEST_START, useTestDatabase } from './database';
 import { createKeyRecord } from './key-records';

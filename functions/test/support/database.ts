@@ -2,7 +2,7 @@ import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EndedCall, type FirestoreFront } from '../../../packages/firestore-local/src';
 import { configureClient, createDatabase, type Database } from '../../src/lib/firestore/database';
 import { createWorkContext, WRITE_SIZES, type WorkContext } from '../../src/lib/work-context';
-import { TEST_BATCH } from '../resilience/calls';
+import { TEST_BATCH } from './batches';
 import { ManualClock } from './clock';
 import { readDeclaredIndexes } from './declared-indexes';
 import { TEST_PROJECT, createCallRecorder, useFirestoreEmulator } from './firestore';

@@ -1,7 +1,7 @@
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import type { Progress } from '../../src/price-lists/entries';
 import { resume } from '../../cli/resolve';
-import { TEST_BATCH } from '../resilience/calls';
+import { TEST_BATCH } from './batches';
 import { failCommits, isEntries } from './commits';
 import { useCreations } from './creations';
 import { TEST_START } from './database';

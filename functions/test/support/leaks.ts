@@ -1,5 +1,5 @@
-import type { ReceivedResponse } from './received-response';
-import type { OperationName } from './operations';
+import type { ReceivedResponse } from '../../../scripts/harness/received-response';
+import type { OperationName } from '../../../scripts/harness/operations';
 
 /**
  * Finds confidential data in the output of a suite, at its end. It looks for API keys, and for distinctive

@@ -1,4 +1,4 @@
-import type { OperationName } from './operations';
+import type { OperationName } from '../../../scripts/harness/operations';
 import { useTestService, type ServedFunctions } from './service';
 import { edgeCaseIds, writeRecords } from './stored';
 

@@ -1,6 +1,6 @@
 import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/schemas/key-record';
-import { TEST_BATCH, useTestBatches } from '../resilience/calls';
+import { TEST_BATCH, useTestBatches } from './batches';
 import { submitAndFail, updateKey, writeMarket } from './price-lists';
 import { useTestService } from './service';
 import { createPriceListBody } from './submissions';

@@ -7,12 +7,12 @@ import type { HttpsFunction } from 'firebase-functions/v2/https';
 import type { EndedCall, FirestoreFront } from '../../../packages/firestore-local/src';
 import { takeConsoleLines } from '../../../test/support/console';
 import { startInstance } from '../../src/lib/instance/start';
-import { assertConforms } from '../contract/conformance';
-import type { ReceivedResponse } from './received-response';
+import { assertConforms } from '../../../scripts/harness/conformance';
+import type { ReceivedResponse } from '../../../scripts/harness/received-response';
 import { TEST_PROJECT, createCallRecorder, startTestFirestore, useFirestoreEmulator } from './firestore';
-import { sendRequest, openRequest, type RequestSpec } from './http';
+import { sendRequest, openRequest, type RequestSpec } from '../../../scripts/harness/http';
 import { createLogLeakDetector, type LogLeakDetector } from './leaks';
-import { operationNames, operations, type OperationName } from './operations';
+import { operationNames, operations, type OperationName } from '../../../scripts/harness/operations';
 
 /** A key that the service accepts. */
 export const TEST_API_KEY = 'test-key-1';

@@ -1,5 +1,5 @@
 import { ValidationError } from '../../src/lib/errors';
-import type { ReceivedResponse } from './received-response';
+import type { ReceivedResponse } from '../../../scripts/harness/received-response';
 
 /** Returns the paths of the fields in the validation error that `run` throws. Returns none if `run` succeeds. */
 export function findInvalidPaths(run: () => unknown): string[] {

@@ -1,7 +1,7 @@
 import { ValidationError } from '../../../src/lib/errors';
 import * as functions from '../../../src';
 import { parseJson } from '../../../src/lib/json';
-import { operations, postOperationNames, type PostOperationName } from '../../support/operations';
+import { operations, postOperationNames, type PostOperationName } from '../../../../scripts/harness/operations';
 
 /**
  * V8 can take an escaped member name for another name that it parsed earlier at the same place of an object

@@ -4,7 +4,7 @@ import { systemClock, type Clock } from '../../../src/lib/clock';
 import { StoppedError } from '../../../src/lib/errors';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { toBatches } from '../../../src/price-lists/entries';
-import { TEST_BATCH } from '../../resilience/calls';
+import { TEST_BATCH } from '../../support/batches';
 import { atCommit, failCommits, getCommits, getNames, isEntries, isKeyEvent } from '../../support/commits';
 import { BODY, getRejection, getResponse, useCreations } from '../../support/creations';
 import { TEST_START } from '../../support/database';

@@ -5,7 +5,7 @@ import { WRITE_SIZES } from '../../../src/lib/work-context';
 import { createPriceLists } from '../../../src/price-lists/create';
 import * as payloads from '../../../src/price-lists/payload';
 import { release } from '../../../cli/resolve';
-import { TEST_BATCH } from '../../resilience/calls';
+import { TEST_BATCH } from '../../support/batches';
 import { atCommit, failCommits, getCommits, getNames, isClaim, isEntries, isKeyEvent } from '../../support/commits';
 import { BODY, getRejection, getResponse, useCreations } from '../../support/creations';
 import { TEST_START } from '../../support/database';

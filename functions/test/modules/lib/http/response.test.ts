@@ -6,7 +6,7 @@ import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { MAX_BUFFERED_RESPONSE_BYTES, sendResponse, type OutgoingResponse } from '../../../../src/lib/http/response';
 import { createWorkContext } from '../../../../src/lib/work-context';
-import { sendRequest } from '../../../support/http';
+import { sendRequest } from '../../../../../scripts/harness/http';
 
 let server: Server;
 let respond: (response: ServerResponse) => Promise<unknown>;

@@ -3,7 +3,7 @@ import openapi from '../../../../../docs/openapi.json';
 import { parseJson } from '../../../../src/lib/json';
 import { infoSchema, parsePriceLists, validateProductId } from '../../../../src/lib/schemas/add-price-lists';
 import { anyCharacter } from '../../../support/arbitrary-text';
-import { operations } from '../../../support/operations';
+import { operations } from '../../../../../scripts/harness/operations';
 import {
   findInvalidPaths,
   invalidTexts,

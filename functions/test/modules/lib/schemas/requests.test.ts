@@ -1,6 +1,6 @@
 import { validate } from '../../../../src/lib/schemas/fields';
 import { ordersByTeamRequestSchema, supplyOrdersInvoicesRequestSchema } from '../../../../src/lib/schemas/requests';
-import { operations } from '../../../support/operations';
+import { operations } from '../../../../../scripts/harness/operations';
 import {
   findInvalidPaths,
   invalidTexts,

@@ -8,9 +8,9 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import firebase from '../../../firebase.json';
-import { runProgram } from '../../../test/support/programs';
-import { REGION } from '../../src/lib/region';
+import firebase from '../../firebase.json';
+import { runProgram } from './programs';
+import { REGION } from '../../functions/src/lib/region';
 
 /** The output of `npm run build`, which a deployment uploads. */
 export const BUILT_PACKAGE = 'functions/dist';
@@ -68,11 +68,11 @@ export async function installDeployPackage(): Promise<string> {
 
 /** Makes a process report its memory on SIGUSR2. */
 export const MEMORY_PROBE_ENV = {
-  NODE_OPTIONS: `--import=${pathToFileURL(resolve('functions/test/fuzz/memory.mjs')).href}`,
+  NODE_OPTIONS: `--import=${pathToFileURL(resolve('scripts/harness/memory.mjs')).href}`,
 };
 
 /** Makes the framework, which listens at port 0, report its port. */
-const LISTENING = resolve('functions/test/deployment/listening.cjs');
+const LISTENING = resolve('scripts/harness/listening.cjs');
 
 /** A function's process, as it runs in production. */
 export interface DeployedFunction {

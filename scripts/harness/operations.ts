@@ -1,4 +1,4 @@
-import document from '../../../docs/openapi.json';
+import document from '../../docs/openapi.json';
 
 /**
  * The operations in docs/openapi.json, which `npm run check` compares with the functions. Their request

@@ -1,33 +1,20 @@
-import type { Call, EmbeddedFirestore, InjectedFault } from '../../../packages/firestore-local/src';
-import { keyDocumentId } from '../../src/lib/schemas/key-record';
-import { WRITE_SIZES } from '../../src/lib/work-context';
-import { createPriceListBody, type PriceListBody } from '../support/submissions';
+import type { Call, EmbeddedFirestore, InjectedFault } from '../../packages/firestore-local/src';
+import { keyDocumentId } from '../../functions/src/lib/schemas/key-record';
 
 /** The calls to Firestore of one creation without faults, with two batches for each list. */
 export type CallName =
   'read the key and the market' | 'claim' | `${'cost' | 'price'} entries, batch ${1 | 2}` | 'read the key' | 'complete';
 
-/**
- * Maximum number of entries in a batch of module tests. Small batches suffice, because these tests check the order of
- * calls and what is stored. A test of the operation checks that a batch has 500.
- */
-export const TEST_BATCH = 5;
-
-/** Makes the operations in this process write batches of at most {@link TEST_BATCH} entries. */
-export const useTestBatches = (): void => void jest.replaceProperty(WRITE_SIZES, 'batchEntries', TEST_BATCH);
-
-const PRODUCTS = TEST_BATCH + 1;
-
-/** Creates a body, by default of {@link TEST_BATCH} + 1 products. Each label has a key and products of its own. */
-export function createLabelledBody(
-  label: string,
-  info: Partial<PriceListBody['info']> = {},
-  count = PRODUCTS,
-): PriceListBody {
-  const { info: rest, products } = createPriceListBody(count, { boq_list_id: label, ...info });
-  const labelled = Object.values(products).map((prices, i) => [`${label}.${String(i).padStart(4, '0')}`, prices]);
-  return { info: rest, products: Object.fromEntries(labelled) as PriceListBody['products'] };
-}
+/** Creates a body of `count` products. Each label has a key and products of its own. */
+export const createLabelledBody = (label: string, count: number) => ({
+  info: { market_id: 'market-1', boq_list_id: label, currency_iso: 'usd', date: '06/2026', name: 'June' },
+  products: Object.fromEntries(
+    Array.from({ length: count }, (_, i) => [
+      `${label}.${String(i).padStart(4, '0')}`,
+      { price_list_price: i + 0.25, expected_forward_cost_price: i },
+    ]),
+  ),
+});
 
 function documentsOf({ request }: Call): readonly string[] {
   if ('documents' in request) return request.documents;

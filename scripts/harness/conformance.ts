@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
-import type { ReceivedResponse, RequestInfo } from '../support/received-response';
+import type { ReceivedResponse, RequestInfo } from './received-response';
 
 /** Headers of HTTP itself, which the document has no reason to describe. */
 const OF_THE_TRANSPORT = new Set([

@@ -1,9 +1,9 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Html, html } from '../local/pages/html';
-import { renderMarkdown } from '../local/pages/markdown';
+import { Html, html } from './html';
+import { renderMarkdown } from './markdown';
 
-/** Writes the pages of the archive for partners as HTML, which need no server: `node --import tsx scripts/partner-pages.ts FOLDER`. */
+/** Writes the pages of the archive for partners as HTML, which need no server: `node --import tsx local/pages/partner-pages.ts FOLDER`. */
 
 const START = 'partner.md';
 const CHANGES = '../CHANGELOG.md';
@@ -53,5 +53,5 @@ function writePartnerPages(folder: string): void {
 }
 
 const [, , folder] = process.argv;
-if (folder === undefined) throw new Error('Usage: node --import tsx scripts/partner-pages.ts FOLDER');
+if (folder === undefined) throw new Error('Usage: node --import tsx local/pages/partner-pages.ts FOLDER');
 writePartnerPages(folder);
