@@ -142,7 +142,7 @@ function checkList(attempt: KeyRecord, kind: ListKind, { document, entryCount, e
 }
 
 /** Checks the document of a list, which the commit of each event but a renewal writes with the key record. */
-export function checkListDocument(attempt: KeyRecord, kind: ListKind, document: Fields | undefined): Violation[] {
+function checkListDocument(attempt: KeyRecord, kind: ListKind, document: Fields | undefined): Violation[] {
   const { boq_list_id, status, lists } = attempt;
   if (lists === null) return [];
   const report = createReporter(boq_list_id, getListPath(kind, lists));

@@ -23,7 +23,7 @@ export interface StoredEntry {
 export async function compareEntries(
   wanted: ReadonlyMap<string, number>,
   field: string,
-  stored: AsyncIterable<StoredEntry> | Iterable<StoredEntry>,
+  stored: AsyncIterable<StoredEntry>,
 ): Promise<EntryDifferences> {
   const pending = new Map(wanted);
   const different: string[] = [];

@@ -1,4 +1,4 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod';
 import { ID_TYPES } from '../records/find';
 import { FAILURE_CAUSES, KEY_STATUSES } from '../src/lib/schemas/key-record';
@@ -10,40 +10,16 @@ import { releaseKey, type ReleaseOptions } from './commands/release';
 import { resumeKeys, type ResumeOptions } from './commands/resume';
 import { show, type ShowOptions } from './commands/show';
 import { sweepKeys, type SweepCommandOptions } from './commands/sweep';
-import type { TargetOptions } from './target';
 import type { Terminal } from './terminal';
 import { formatNumber, getProgram } from './text';
 
 /** The commands of `npx --no price-lists`, their arguments and their help. */
 
-/** Runs a command. @returns the exit code */
-type Run = (context: CommandContext) => Promise<number>;
+/** Runs the command that the arguments name. @param run returns the exit code */
+export type Act = (run: (context: CommandContext) => Promise<number>) => Promise<void>;
 
-export interface ParsedCommand {
-  kind: 'command';
-  run: Run;
-  targetOptions: TargetOptions;
-}
-
-export type ParsedArguments = ParsedCommand | { kind: 'ended'; exitCode: 0 | 2 };
-
-/** Parses the arguments. Prints the help if they ask for it or there are none, and an error if they are wrong. */
-export function parseArguments(args: readonly string[], terminal: Terminal): ParsedArguments {
-  let run: Run | undefined;
-  const program = createProgram(terminal, (parsed) => (run = parsed));
-  try {
-    program.parse(args.length === 0 ? ['--help'] : args, { from: 'user' });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return { kind: 'ended', exitCode: error.exitCode === 0 ? 0 : 2 };
-  }
-  // Not expected: without an error, the parser has called the action of a command.
-  if (run === undefined) return { kind: 'ended', exitCode: 2 };
-  const { project, database } = program.opts<{ project?: string; database?: string }>();
-  return { kind: 'command', run, targetOptions: { project, database } };
-}
-
-function createProgram(terminal: Terminal, onCommand: (run: Run) => void): Command {
+/** The parser prints the help if the arguments ask for it, and an error if they are wrong. It then throws a CommanderError. */
+export function createProgram(terminal: Terminal, act: Act): Command {
   const program = new Command(getProgram())
     .description('Inspect and resolve the keys of add price lists. docs/runbook.md explains when.')
     .option(
@@ -60,9 +36,9 @@ function createProgram(terminal: Terminal, onCommand: (run: Run) => void): Comma
     // On a small terminal, the whole help would hide the error.
     .showHelpAfterError('(Add --help to see the usage.)')
     .exitOverride();
-  addReadingCommands(program, onCommand);
-  addResolvingCommands(program, onCommand);
-  addCommandsOfAllKeys(program, onCommand);
+  addReadingCommands(program, act);
+  addResolvingCommands(program, act);
+  addCommandsOfAllKeys(program, act);
   return program;
 }
 
@@ -82,7 +58,7 @@ Exit codes:
 
 const ID_HELP = 'a boq_list_id, a document_id, a request_id, the id of a list, or the hash of a key';
 
-function addReadingCommands(program: Command, onCommand: (run: Run) => void): void {
+function addReadingCommands(program: Command, act: Act): void {
   program
     .command('list')
     .description('List the keys that need an operator or wait for the sweep, oldest first.')
@@ -101,7 +77,7 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
     )
     .option('--limit <number>', 'how many keys to print (--json prints all)', parseLimit, 20)
     .addOption(jsonOption())
-    .action((options: ListOptions) => onCommand((context) => list(options, context)));
+    .action((options: ListOptions) => act((context) => list(options, context)));
 
   program
     .command('show')
@@ -121,7 +97,7 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
       ).conflicts(['json', 'payload']),
     )
     .addOption(jsonOption())
-    .action((id: string, options: ShowOptions) => onCommand((context) => show(id, options, context)));
+    .action((id: string, options: ShowOptions) => act((context) => show(id, options, context)));
 
   program
     .command('report')
@@ -135,10 +111,10 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
     .addOption(new Option('--status <status...>', 'only requests with these statuses').choices(KEY_STATUSES))
     .addOption(new Option('--csv', 'print CSV for a spreadsheet').conflicts('json'))
     .addOption(new Option('--json', 'print one JSON object in each line'))
-    .action((options: ReportOptions) => onCommand((context) => report(options, context)));
+    .action((options: ReportOptions) => act((context) => report(options, context)));
 }
 
-function addResolvingCommands(program: Command, onCommand: (run: Run) => void): void {
+function addResolvingCommands(program: Command, act: Act): void {
   program
     .command('resume')
     .description('Complete the lists of one or more keys from their stored payloads. You can stop and repeat it.')
@@ -152,7 +128,7 @@ function addResolvingCommands(program: Command, onCommand: (run: Run) => void): 
     .addOption(jsonOption())
     .action((ids: string[], options: ResumeOptions, command: Command) => {
       if (ids.length > 0 === (options.cause !== undefined)) command.error('error: name either ids or --cause');
-      onCommand((context) => resumeKeys(ids, options, context));
+      return act((context) => resumeKeys(ids, options, context));
     });
 
   program
@@ -164,10 +140,10 @@ function addResolvingCommands(program: Command, onCommand: (run: Run) => void): 
     .addOption(byOption())
     .addOption(yesOption())
     .addOption(jsonOption())
-    .action((id: string, options: ReleaseOptions) => onCommand((context) => releaseKey(id, options, context)));
+    .action((id: string, options: ReleaseOptions) => act((context) => releaseKey(id, options, context)));
 }
 
-function addCommandsOfAllKeys(program: Command, onCommand: (run: Run) => void): void {
+function addCommandsOfAllKeys(program: Command, act: Act): void {
   program
     .command('sweep')
     .description(
@@ -175,7 +151,7 @@ function addCommandsOfAllKeys(program: Command, onCommand: (run: Run) => void): 
     )
     .option('--dry-run', 'print what the sweep would do, and write nothing')
     .addOption(jsonOption())
-    .action((options: SweepCommandOptions) => onCommand((context) => sweepKeys(options, context)));
+    .action((options: SweepCommandOptions) => act((context) => sweepKeys(options, context)));
 
   program
     .command('audit')
@@ -183,7 +159,7 @@ function addCommandsOfAllKeys(program: Command, onCommand: (run: Run) => void): 
     .option('--sample <number>', 'how many entries of each list to compare with its payload', parseSampleSize, 10)
     .addOption(new Option('--full', 'compare all entries').conflicts('sample'))
     .addOption(jsonOption())
-    .action((options: AuditCommandOptions) => onCommand((context) => auditRecords(options, context)));
+    .action((options: AuditCommandOptions) => act((context) => auditRecords(options, context)));
 }
 
 const idTypeOption = () =>

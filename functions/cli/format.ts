@@ -1,7 +1,6 @@
 import { styleText } from 'node:util';
 import { UNRESOLVED_STATUSES, type IdType } from '../records/find';
 import { keyDocumentId, type KeyRecord } from '../src/lib/schemas/key-record';
-import type { SweepResult } from '../src/price-lists/sweep';
 import { needsOperator, type KeyDetails, type KeySummary, type ListProgress, type NextStep } from './facts';
 import type { TargetOptions } from './target';
 import {
@@ -123,17 +122,6 @@ export function formatNext({ boq_list_id, next }: KeyDetails, options: TargetOpt
   const verb = next === 'release' ? `release --reason '…'` : next;
   const isCommand = next === 'resume' || next === 'release';
   return `\nNext: ${isCommand ? formatCommand(verb, boq_list_id, options) : NEXT_STEPS[next]}\n`;
-}
-
-/** What a sweep did with a key, or would do. */
-export interface SweepLine extends Omit<SweepResult, 'result'> {
-  boq_list_id: string;
-  result: SweepResult['result'] | 'would_resume';
-}
-
-export function formatSweepLine({ time, boq_list_id, result, reason }: SweepLine): string {
-  const suffix = reason === null ? '' : `: ${escapeControls(reason)}`;
-  return `${formatTime(time)}  ${quoteId(boq_list_id)} ${result}${suffix}\n`;
 }
 
 /** The text beside a label, in one line or several; null omits the label. {@link formatFields} escapes the text. */

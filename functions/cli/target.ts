@@ -14,8 +14,8 @@ export interface Target {
 
 /** The options of a command that name its target. The commands that it prints repeat them. */
 export interface TargetOptions {
-  project: string | undefined;
-  database: string | undefined;
+  project?: string;
+  database?: string;
 }
 
 const LOCAL_ADDRESS = '127.0.0.1:8080';

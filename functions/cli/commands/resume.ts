@@ -1,9 +1,6 @@
-import type { ReadableKey } from '../../records/find';
 import type { FailureCause, KeyRecord } from '../../src/lib/schemas/key-record';
 import { ResolutionError, resume } from '../resolve';
-import { UnusablePayloadError } from '../../src/price-lists/payload';
 import { describeError } from '../errors';
-import { readPayload } from '../facts';
 import { count, escapeControls, escapeJsonControls, quoteId } from '../text';
 import { readKeys } from './list';
 import {
@@ -61,7 +58,8 @@ export async function resumeKeys(
       if (status === 'completed' && response !== null)
         report({ boq_list_id, result: 'completed', reason: null, response });
       else {
-        await assertResumable(key, context);
+        if (status === 'released') throw new ResolutionError('key_released');
+        assertActionAllowed(key);
         pending.push(key.record);
       }
     });
@@ -84,18 +82,11 @@ export async function resumeKeys(
   return failures === 0 ? 0 : 1;
 }
 
-/** Finds the keys that require review for a cause, oldest first. Each payload is read when its key is resumed. */
+/** Finds the keys that require review for a cause, oldest first. */
 async function findFailed(cause: FailureCause, context: CommandContext): Promise<KeyRecord[]> {
   const { keys } = await readKeys(['requires_review'], context);
   const records = keys.map(({ record }) => record);
   return records.filter(({ failure_cause }) => failure_cause === cause).sort((a, b) => a.updated_at - b.updated_at);
-}
-
-async function assertResumable(key: ReadableKey, context: CommandContext): Promise<void> {
-  if (key.record.status === 'released') throw new ResolutionError('key_released');
-  assertActionAllowed(key);
-  const payload = await readPayload(key.record, context);
-  if (payload instanceof UnusablePayloadError) throw payload;
 }
 
 /** How many keys the question names at most. */

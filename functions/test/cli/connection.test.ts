@@ -52,9 +52,9 @@ test('the command rejects a FIRESTORE_EMULATOR_HOST without a port', async () =>
 test('an empty FIRESTORE_EMULATOR_HOST or GOOGLE_CLOUD_PROJECT counts as unset', () => {
   Object.assign(process.env, { FIRESTORE_EMULATOR_HOST: '', GOOGLE_CLOUD_PROJECT: '', GCLOUD_PROJECT: 'other' });
   const local = { address: '127.0.0.1:8080', isAddressGiven: false };
-  expect(resolveTarget({ project: 'demo-price-lists', database: undefined })).toMatchObject(local);
-  expect(resolveTarget({ project: 'production', database: undefined })).toMatchObject({ address: undefined });
-  expect(resolveTarget({ project: undefined, database: undefined })).toMatchObject({ project: 'other' });
+  expect(resolveTarget({ project: 'demo-price-lists' })).toMatchObject(local);
+  expect(resolveTarget({ project: 'production' })).toMatchObject({ address: undefined });
+  expect(resolveTarget({})).toMatchObject({ project: 'other' });
 });
 
 test('if the file of GOOGLE_APPLICATION_CREDENTIALS does not exist, the command names it within 15 s', async () => {

@@ -134,7 +134,7 @@ test('an attempt without its whole payload can only be released', async () => {
   await failAfter(1);
   const [request] = (await service.db.collection('price_list_requests').get()).docs;
   await request?.ref.collection('price_list_payload').doc('0000').delete();
-  const { code, err } = await run('resume', KEY);
+  const { code, err } = await run('resume', KEY, '--yes');
   expect([code, err]).toEqual([
     1,
     containing('The stored payload cannot be used: chunks of it are missing. Release the key.'),
