@@ -33,16 +33,8 @@ type Documents = Map<string, Map<string, DocumentData>>;
 const getDocuments = (documents: Documents, collection: string) =>
   documents.get(collection) ?? new Map<string, DocumentData>();
 
-/**
- * @param submitted all submissions that were sent
- * @param strays ids of key records to skip, because the service did not store them
- * @throws Error that says what does not hold
- */
-export async function checkInvariants(
-  db: Firestore,
-  submitted: readonly PriceListSubmission[],
-  strays: readonly string[] = [],
-): Promise<void> {
+/** @param submitted all submissions that were sent @throws Error that says what does not hold */
+export async function checkInvariants(db: Firestore, submitted: readonly PriceListSubmission[]): Promise<void> {
   const submissions = new Map(submitted.map((submission) => [computeFingerprint(submission), submission]));
   const documents: Documents = new Map();
   for (const document of await readAllDocuments(db)) {
@@ -50,8 +42,7 @@ export async function checkInvariants(
     documents.set(path, getDocuments(documents, path).set(document.id, document.data()));
   }
   const records = new Map<string, KeyRecord>();
-  for (const [id, { sweep_due_at: dueAt, ...stored }] of getDocuments(documents, 'price_list_idempotency')) {
-    if (strays.includes(id)) continue;
+  for (const { sweep_due_at: dueAt, ...stored } of getDocuments(documents, 'price_list_idempotency').values()) {
     const record = requireKeyRecord(stored);
     records.set(record.document_id, record);
     checkDueAt(record, dueAt as number | undefined);
