@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runProgramSync } from '../../../test/support/programs';
 import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { TEST_BATCH } from '../resilience/calls';
@@ -224,38 +223,33 @@ test('if a request id matches more keys than the command shows, the error says s
 });
 
 describe('an id that another client has chosen as its own boq_list_id', () => {
-  test.each(['hash', 'document_id', 'price_list_id', 'expected_forward_cost_id', 'request_id'])(
-    'leads to no key without --id-type, and with --id-type %s to the key that was meant',
-    async (idType) => {
-      await failAfter(1);
-      const { document_id, key_id, lists } = (await readRecord()) as Partial<KeyRecord>;
-      const [request] = (await service.db.collection('price_list_requests').get()).docs;
-      const ids: Record<string, unknown> = {
-        hash: keyDocumentId(KEY),
-        document_id,
-        price_list_id: lists?.price_list_id,
-        expected_forward_cost_id: lists?.expected_forward_cost_id,
-        request_id: request?.get('request_id'),
-      };
-      const id = String(ids[idType]);
-      await submit(createPriceListBody(1, { boq_list_id: 'other' }));
-      const other = (await getKey('other').get()).data();
+  test('is refused without --id-type, and with it leads to the key that was meant', async () => {
+    await failAfter(1);
+    const { document_id, key_id, lists } = (await readRecord()) as KeyRecord;
+    const request = await service.db.doc(`price_list_requests/${document_id}`).get();
+    const { price_list_id, expected_forward_cost_id } = lists ?? {};
+    const request_id = request.get('request_id') as string;
+    const ids = { hash: keyDocumentId(KEY), document_id, price_list_id, expected_forward_cost_id, request_id };
+    await submit(createPriceListBody(1, { boq_list_id: 'other' }));
+    const other = (await getKey('other').get()).data();
+    for (const [idType, id = ''] of Object.entries(ids)) {
       await getKey(id).set({ ...other, boq_list_id: id });
-
-      const refused = await run('resume', id, '--yes');
-      expect([refused.code, refused.out]).toEqual([1, '']);
-      expect(refused.err).toContain(
-        `\n  --id-type hash ${keyDocumentId(id)}  # "${id}" of ${key_id}, by boq_list_id\n`,
-      );
-      expect(refused.err).toContain(
-        `\n  --id-type hash ${keyDocumentId(KEY)}  # "BOQ \\"7\\"" of ${key_id}, by ${idType}\n`,
-      );
-      const resumed = await run('resume', id, '--id-type', idType, '--yes');
-      expect(resumed).toMatchObject({ code: 0, out: containing('"BOQ \\"7\\"": resumed. ') });
-      const shown = await run('show', id, '--id-type', 'boq_list_id', '--json');
-      expect(JSON.parse(shown.out)).toMatchObject({ boq_list_id: id });
-    },
-  );
+      const { code, out, err } = await run('resume', id, '--yes');
+      expect([code, out]).toEqual([1, '']);
+      for (const [key, by] of [
+        [id, 'boq_list_id'],
+        [KEY, idType],
+      ] as const)
+        expect(err).toContain(
+          `\n  --id-type hash ${keyDocumentId(key)}  # ${JSON.stringify(key)} of ${key_id}, by ${by}\n`,
+        );
+      for (const [type, boq_list_id] of [
+        ['boq_list_id', id],
+        [idType, KEY],
+      ] as const)
+        expect(JSON.parse((await run('show', id, '--id-type', type, '--json')).out)).toMatchObject({ boq_list_id });
+    }
+  });
 
   test('is accepted if it leads to the same key', async () => {
     await service.call('addPriceLists', { json: BODY, headers: { 'x-request-id': 'same' } });
@@ -273,15 +267,8 @@ test('show --payload writes only to a new file', async () => {
   expect(written).toMatchObject({ code: 0, out: containing('Wrote the accepted payload, ') });
   const content = readFileSync(file, 'utf8');
   expect(JSON.parse(content)).toMatchObject({ products: BODY.products });
-  const errors = [file, join(file, 'x'), join(folder, 'none', 'x')].map(async (path) => {
-    const { code, err } = await run('show', KEY, '--payload', path);
-    return [code, err];
-  });
-  expect(await Promise.all(errors)).toEqual([
-    [1, containing('payload.json" cannot be written: the file already exists. Name another file.\n')],
-    [1, containing('cannot be written: ENOTDIR')],
-    [1, containing('cannot be written: its folder does not exist. Name another file.\n')],
-  ]);
+  const refused = containing('payload.json" cannot be written: the file already exists. Name another file.\n');
+  expect(await run('show', KEY, '--payload', file)).toMatchObject({ code: 1, err: refused });
   expect(readFileSync(file, 'utf8')).toBe(content);
 });
 
@@ -291,24 +278,14 @@ test('the printed command repeats --project', async () => {
   expect(out).toContain(`show --project ${TEST_PROJECT} --id-type hash ${keyDocumentId(KEY)}\n`);
 });
 
-test.each(['-id', "it's $HOME", 'x'.repeat(9_000), '\u202e\n'])(
-  'the commands that list and show name work as they are typed for the key %j',
-  async (boq_list_id) => {
-    await failAttempt(boq_list_id);
-    const showing = await runNext(await run('list'));
-    expect(showing.out).toContain('requires_review');
-    const resuming = await runNext(showing, '--yes');
-    expect(resuming).toMatchObject({ code: 0, out: containing(': resumed. ') });
-  },
-);
-
-/** Runs the command at the end of an output. A shell splits it into words. */
-function runNext({ out }: CommandOutput, ...options: string[]): Promise<CommandOutput> {
-  const [, command = ''] = /\nNext: npx --no price-lists ([^\n]{1,120})\n$/.exec(out) ?? [];
-  const words = runProgramSync('sh', ['-c', `printf '%s\\0' ${command}`]).stdout.split('\0');
-  const [verb = '', ...rest] = words.slice(0, -1);
-  return run(verb, ...options, ...rest);
-}
+test('the commands that list and show name work as they are printed', async () => {
+  const getNext = ({ out }: CommandOutput) => /\nNext: npx --no price-lists (.*)\n$/.exec(out)?.[1]?.split(' ') ?? [];
+  await failAttempt("it's $HOME");
+  const showing = await run(...getNext(await run('list')));
+  expect(showing.out).toContain('requires_review');
+  const resuming = await run(...getNext(showing), '--yes');
+  expect(resuming).toMatchObject({ code: 0, out: containing(': resumed. ') });
+});
 
 test('list counts keys for an operator and keys for the sweep separately, and its next command shows one for an operator', async () => {
   await failAttempt('due', { failure_cause: 'timeout' });
@@ -337,15 +314,6 @@ test('list reads more keys than one call returns', async () => {
   await writeRecords(service.db, 'price_list_idempotency', Object.fromEntries(records));
   const { out } = await run('list', '--json');
   expect(JSON.parse(out)).toHaveLength(150);
-});
-
-test('list names records that do not parse', async () => {
-  await failAfter(1);
-  const damaged = { ...(await readRecord()), schema_version: 2 };
-  await writeRecords(service.db, 'price_list_idempotency', { damaged });
-  const { code, out, err } = await run('list');
-  expect([code, out]).toEqual([0, containing('1 key needs an operator')]);
-  expect(err).toContain('price_list_idempotency/damaged cannot be read, so it is left out.');
 });
 
 test('show prints a list document to which no key refers, and calls it a fault', async () => {
@@ -412,25 +380,18 @@ describe('list, show and report name the same next step', () => {
   const failed = { status: 'requires_review', response: null, failure: 'x' };
   const running = { status: 'processing', response: null };
 
+  const RESUME = 'npx --no price-lists resume';
+  const RELEASE = "npx --no price-lists release --reason '…'";
+
   test.each<[state: string, update: Record<string, unknown>, next: string | null, text: string | undefined]>([
     ['in progress', { ...running, lease_expires_at: Date.now() + 60_000 }, 'wait', 'wait until the attempt ends'],
-    ['in progress under a lease that has expired', { ...running, lease_expires_at: 1 }, 'sweep', 'wait for the sweep'],
-    [
-      'that crashed too often',
-      { ...running, lease_expires_at: 1, failed_tries: 3 },
-      'resume',
-      'npx --no price-lists resume',
-    ],
+    ['whose lease has expired', { ...running, lease_expires_at: 1 }, 'sweep', 'wait for the sweep'],
+    ['that crashed too often', { ...running, lease_expires_at: 1, failed_tries: 3 }, 'resume', RESUME],
     ['that failed for a transient cause', { ...failed, failure_cause: 'timeout' }, 'sweep', 'wait for the sweep'],
-    ['that failed for another cause', { ...failed, failure_cause: 'error' }, 'resume', 'npx --no price-lists resume'],
-    [
-      'that failed too often',
-      { ...failed, failure_cause: 'timeout', failed_tries: 4 },
-      'resume',
-      'npx --no price-lists resume',
-    ],
+    ['that failed for another cause', { ...failed, failure_cause: 'error' }, 'resume', RESUME],
+    ['that failed too often', { ...failed, failure_cause: 'timeout', failed_tries: 4 }, 'resume', RESUME],
     ['that is completed', { failure: null }, null, undefined],
-    ['that is completed without lists', { lists: null }, 'release', "npx --no price-lists release --reason '…'"],
+    ['that is completed without lists', { lists: null }, 'release', RELEASE],
     ['that is released', { status: 'released', response: null }, 'send', 'the client can send the request again'],
   ])('of a key %s', async (_, update, next, text) => {
     await submit();
@@ -454,14 +415,6 @@ describe('list, show and report name the same next step', () => {
     await getKey(KEY).update({ owner: 1 });
     expect(parseLines((await run('report', '--json')).out)).toMatchObject([{ status: 'unreadable', next: null }]);
   });
-});
-
-test('an action is stored under the name of the person, whatever it is', async () => {
-  for (const by of ['sweep', 'null', 'ada']) {
-    await failAttempt(by);
-    await run('resume', by, '--yes', '--by', by);
-    expect((await getKey(by).get()).get('actions')).toMatchObject([{ action: 'resume', by, reason: null }]);
-  }
 });
 
 test('control characters in stored text never reach the terminal', async () => {
