@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { CommittedChange, EmbeddedFirestore, MapValue, Value } from '../../../packages/firestore-local/src';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { requireKeyRecord } from '../support/key-records';
-import { LIST_STATUS } from './invariants';
+import { LIST_STATUS } from '../../audit/expected';
 
 /** The record of a key between two commits. Undefined before the first claim. */
 export type KeyState = KeyRecord | undefined;
