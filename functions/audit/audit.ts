@@ -48,25 +48,22 @@ export interface AuditReport {
   document_reads: number;
 }
 
-export interface AuditReporter {
-  onViolation: (violation: Violation) => void;
-  /** @param keys number of keys checked so far */
-  onProgress: (keys: number) => void;
-}
-
 /** Maximum number of keys that are checked at once, because each holds a payload in memory. */
 const CONCURRENT_KEYS = 4;
 
 const RECHECK_PAUSE_MS = 500;
 
-/** @param sampleSize maximum number of entries of each list to compare with the payload; Infinity for all */
+/**
+ * @param sampleSize maximum number of entries of each list to compare with the payload; Infinity for all
+ * @param onViolation called with each violation as it is found
+ */
 export async function audit(
   db: Database,
   context: WorkContext,
   sampleSize: number,
-  reporter: AuditReporter,
+  onViolation: (violation: Violation) => void,
 ): Promise<AuditReport> {
-  const auditor = new Auditor(db, context, sampleSize, reporter);
+  const auditor = new Auditor(db, context, sampleSize, onViolation);
   await auditor.checkKeys();
   await auditor.checkRequests();
   for (const kind of LIST_KINDS) await auditor.checkLists(kind);
@@ -84,7 +81,7 @@ class Auditor {
     private readonly db: Database,
     private readonly context: WorkContext,
     sampleSize: number,
-    private readonly reporter: AuditReporter,
+    private readonly onViolation: (violation: Violation) => void,
   ) {
     this.#reader = new AttemptReader(db, context, sampleSize);
   }
@@ -99,7 +96,6 @@ class Auditor {
       if (isReadable(key)) await this.#checkKey(key);
       else this.#reportUnreadable(document);
       this.#counts.keys += 1;
-      this.reporter.onProgress(this.#counts.keys);
     });
   }
 
@@ -224,7 +220,7 @@ class Auditor {
 
   #report(violation: Violation): void {
     this.#counts.violations += 1;
-    this.reporter.onViolation(violation);
+    this.onViolation(violation);
   }
 
   /** Calls `fn` for each document of a query, page by page in order of id, with several calls at once. */

@@ -11,7 +11,7 @@ import { resumeKeys, type ResumeOptions } from './commands/resume';
 import { show, type ShowOptions } from './commands/show';
 import { sweepKeys, type SweepCommandOptions } from './commands/sweep';
 import type { Terminal } from './terminal';
-import { formatNumber, getProgram } from './text';
+import { getProgram } from './text';
 
 /** The commands of `npx --no price-lists`, their arguments and their help. */
 
@@ -170,22 +170,15 @@ const byOption = () =>
   new Option(
     '--by <name>',
     'your name, which is stored with the key (default: your user name on this machine)',
-  ).argParser(parseRemark(100));
+  ).argParser(parseRemark);
 const reasonOption = () =>
-  new Option('--reason <text>', 'the reason for your decision, which is stored with the key').argParser(
-    parseRemark(1_000),
-  );
+  new Option('--reason <text>', 'the reason for your decision, which is stored with the key').argParser(parseRemark);
 
 /** Parses the reason or the name of an operator, which the key record stores with the action. */
-const parseRemark =
-  (maxLength: number) =>
-  (text: string): string => {
-    if (text.trim() === '') throw new InvalidArgumentError('The text is empty.');
-    if (text.length > maxLength) {
-      throw new InvalidArgumentError(`The text is longer than ${formatNumber(maxLength)} characters.`);
-    }
-    return text;
-  };
+function parseRemark(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('The text is empty.');
+  return text;
+}
 
 /** @returns midnight UTC of the date, in Unix milliseconds */
 function parseDate(text: string): number {

@@ -38,10 +38,6 @@ function describeFirestoreError(code: string, message: string): string {
       return said.startsWith('Missing or insufficient permissions')
         ? `${said}. Check --project and the role roles/datastore.user of this account.`
         : `Google denied the access: ${said}.`;
-    case 'NOT_FOUND':
-      return `The Firestore database was not found: ${said}. Check --project and --database.`;
-    case 'RESOURCE_EXHAUSTED':
-      return `Firestore rejects calls because there are too many: ${said}. Check the quotas of the project.`;
     case 'INTERNAL':
     case 'CANCELLED':
     case 'UNKNOWN':

@@ -74,7 +74,7 @@ const getCommonFields = (key: KeySummary) => ({
     ? `The request named a different currency. The prices are stored under that of the market, ${key.currency}, not converted.`
     : null,
   'sweep due': key.next === 'sweep' && key.sweep_due_at !== null ? formatTime(key.sweep_due_at) : null,
-  // `show` puts the failure of a completed key into its history.
+  // The earlier failure of a completed key is only in the JSON.
   failure: key.status === 'completed' ? null : key.failure,
 });
 
@@ -98,7 +98,6 @@ export function formatKeyDetails(key: KeyDetails, now: number): string {
     'price list': key.price_list_id,
     response: key.response === null ? null : escapeJsonControls(key.response),
     actions: actions.map(formatAction),
-    history: key.status === 'completed' && key.failure !== null ? `an earlier failure: ${key.failure}` : null,
     earlier: earlier.map(
       ({ document_id, released }) => `document ${document_id}, released: ${JSON.stringify(released)}`,
     ),
@@ -150,10 +149,7 @@ function formatStatus({ status, since, lease_expires_at }: KeySummary, now: numb
     released: 'yellow',
   } as const;
   const styled = styleText(colors[status], status);
-  const line = formatLine(
-    'status',
-    `${styled} since ${formatTime(since)} (${now < since ? 'in the future' : `${formatAge(now - since)} ago`})`,
-  );
+  const line = formatLine('status', `${styled} since ${formatTime(since)} (${formatAge(now - since)} ago)`);
   return status === 'processing' ? [line, lease] : [line];
 }
 

@@ -4,7 +4,6 @@ import { retry } from '../src/lib/firestore/retry';
 import { keyDocument } from '../src/lib/repositories/keys';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import type { WorkContext } from '../src/lib/work-context';
-import type { Progress } from '../src/price-lists/entries';
 import type { KeyOutcome, OperatorDecision } from '../src/price-lists/key';
 import { applyEvent } from '../src/price-lists/key-store';
 import { takeOver } from '../src/price-lists/resume';
@@ -44,7 +43,6 @@ const CODES: Record<KeyOutcome['kind'], ResolutionErrorCode> = {
  * Resumes an attempt that requires review, for an operator. Afterwards its lists, if any, are ready and the response is
  * stored. A resume can be stopped at any point and repeated. If two run at the same time, one is rejected.
  *
- * @param onProgress called as entries are written
  * @returns the stored response, even if another process completed the key
  * @throws ResolutionError; the error that ended the attempt, such as UnusablePayloadError
  */
@@ -53,10 +51,9 @@ export async function resume(
   operator: OperatorDecision,
   db: Database,
   context: WorkContext,
-  onProgress?: (progress: Progress) => void,
 ): Promise<string> {
   const key = { reference: keyDocument(db, record.boq_list_id), db, context };
-  const { outcome, cause } = await takeOver(record, operator, key, onProgress);
+  const { outcome, cause } = await takeOver(record, operator, key);
   if (outcome.kind === 'completed') return outcome.response;
   if (outcome.kind !== 'failed' || cause === undefined) throw new ResolutionError(CODES[outcome.kind]);
   if (!(cause instanceof StoppedError)) throw cause as Error;

@@ -81,7 +81,7 @@ export async function findKeys(db: Database, id: string, idTypes: readonly IdTyp
 }
 
 /** Maximum number of requests that an id of one type finds, because clients can repeat a request id without limit. */
-export const MAX_MATCHES = 20;
+const MAX_MATCHES = 20;
 
 /** Finds the request records that have an id of this type; none for a `boq_list_id` or a hash, which have no index. */
 export async function findRequests(db: Database, id: string, idType: IdType): Promise<DocumentSnapshot[]> {

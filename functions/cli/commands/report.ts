@@ -40,15 +40,9 @@ export async function report(options: ReportOptions, context: CommandContext): P
     for (const row of rows) await write(formatRow(row));
   }
   const summary = `${count(shown, 'request')} shown, ${formatNumber(read)} read. ${count(billed, 'document read')}.`;
-  terminal.printError(`${summary}${shown === 0 ? ` ${describeNothing(options)}` : ''}\n`);
+  terminal.printError(`${summary}${shown === 0 ? ' No accepted request matches the options.' : ''}\n`);
   return 0;
 }
-
-/** Says that the options select nothing, because a wrong one would otherwise look like a quiet month. */
-const describeNothing = ({ from = -Infinity, to = Infinity }: ReportOptions): string =>
-  from < to
-    ? 'No accepted request matches the options.'
-    : 'No day is selected, because --to, the first day that is left out, is not later than --from.';
 
 interface ReportRow extends RequestRow {
   /** For the present attempt of a key. */

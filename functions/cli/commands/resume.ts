@@ -72,10 +72,12 @@ export async function resumeKeys(
   }
   if (pending.length > 0) await confirmResume(pending, options, context);
   else if (options.cause !== undefined) context.terminal.printError(`No key failed for the cause ${options.cause}.\n`);
+  const decision = { by: getOperatorName(options), reason: options.reason ?? null };
   for (const record of pending) {
     const { boq_list_id } = record;
     await attempt(boq_list_id, async () => {
-      const response = await resumeKey(record, options, context);
+      const { db, workContext } = context;
+      const response = await resume(record, decision, db, workContext);
       report({ boq_list_id, result: 'resumed', reason: null, response });
     });
   }
@@ -107,15 +109,6 @@ async function confirmResume(
       ? 'There are no lists, because no market matched.'
       : `The entries of ${count(products, 'product')} are written, and the lists become ready.`;
   await terminal.confirm(`This resumes ${keys}. ${lists} The response is stored for the client.`, workContext.signal);
-}
-
-function resumeKey(record: KeyRecord, options: ResumeOptions, context: CommandContext): Promise<string> {
-  const { terminal, db, workContext } = context;
-  const decision = { by: getOperatorName(options), reason: options.reason ?? null };
-  const unit = `entries of ${quoteId(record.boq_list_id)}`;
-  return resume(record, decision, db, workContext, ({ entries_written, entries_total }) =>
-    terminal.drawProgress(entries_written, entries_total, unit),
-  );
 }
 
 function printResult(result: ResumeResult, { json }: ResumeOptions, { terminal }: CommandContext): void {

@@ -198,28 +198,10 @@ test('a request id of two keys is rejected, with the arguments that name each', 
   }
   const { code, out, err } = await run('release', '--yes', '--reason', 'x', 'shared');
   expect([code, out]).toEqual([1, '']);
-  expect(err).toContain('The id "shared" matches 2 keys. Run the command again with one of these:\n');
+  expect(err).toContain('The id "shared" matches several keys. Run the command again with one of these:\n');
   const sender: unknown = (await getKey('one').get()).get('key_id');
   for (const key of ['one', 'the other'])
     expect(err).toContain(`\n  --id-type hash ${keyDocumentId(key)}  # "${key}" of ${String(sender)}, by request_id\n`);
-});
-
-test('if a request id matches more keys than the command shows, the error says so', async () => {
-  await submit();
-  const record = await readRecord();
-  const ids = Array.from({ length: 21 }, (_, i) => `key ${i}`);
-  const toRecords = (create: (id: string) => [string, object]) => Object.fromEntries(ids.map(create));
-  await writeRecords(
-    service.db,
-    'price_list_idempotency',
-    toRecords((id) => [keyDocumentId(id), { ...record, boq_list_id: id }]),
-  );
-  await writeRecords(
-    service.db,
-    'price_list_requests',
-    toRecords((id) => [id, { request_id: 'shared', info: { boq_list_id: id } }]),
-  );
-  expect((await run('show', 'shared')).err).toContain('matches 20 keys, and perhaps more. Run');
 });
 
 describe('an id that another client has chosen as its own boq_list_id', () => {
@@ -295,13 +277,12 @@ test('list counts keys for an operator and keys for the sweep separately, and it
   expect(out.endsWith(`Next: npx --no price-lists show --id-type hash ${keyDocumentId('left')}\n`)).toBe(true);
 });
 
-test('show prints an earlier failure of a completed key as history, and no next command', async () => {
+test('show prints no earlier failure of a completed key, and no next command', async () => {
   await failAfter(1);
   expect((await run('show', KEY)).out).toMatch(/^ +failure +\S/m);
   await run('resume', KEY, '--yes');
   const { out } = await run('show', KEY);
   expect(out).not.toMatch(/^ +(failure|cause) /m);
-  expect(out).toMatch(/^ +history +an earlier failure: /m);
   expect(out).not.toContain('Next:');
   expect((await run('list', '--status', 'completed')).out).not.toMatch(/^ +failure /m);
 });
@@ -437,7 +418,7 @@ test('control characters in stored text never reach the terminal', async () => {
 
   const raw = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/;
   for (const { out, err } of outputs) expect(`${out}${err}`).not.toMatch(raw);
-  for (const text of ['boq', 'name', 'failure', 'by', 'reason']) {
+  for (const text of ['boq', 'name', 'by', 'reason']) {
     expect(outputs[0]?.out).toContain(`${text} \\u001b[2J\\u001b]52;c;Zm9v\\u0007\\u007f\\u009b31m`);
   }
   expect((JSON.parse(outputs[1]?.out ?? '') as { boq_list_id: string }).boq_list_id).toBe(key);
@@ -456,17 +437,9 @@ test.each<[args: string[], error: string]>([
   expect(err).toMatch(/\n\(Add --help to see the usage\.\)\n$/);
 });
 
-test('the command rejects a blank reason, and a reason or a name that is too long', async () => {
-  const refused = (...args: string[]) => run('release', 'a', ...args).then(({ code, err }) => [code, err]);
-  expect(await refused('--reason', ' ')).toEqual([
-    2,
-    containing("'--reason <text>' argument ' ' is invalid. The text is empty."),
-  ]);
-  expect(await refused('--reason', 'x'.repeat(1_001))).toEqual([
-    2,
-    containing('The text is longer than 1,000 characters.'),
-  ]);
-  expect(await refused('--by', 'x'.repeat(101))).toEqual([2, containing('The text is longer than 100 characters.')]);
+test('the command rejects a blank reason', async () => {
+  const { code, err } = await run('release', 'a', '--reason', ' ');
+  expect([code, err]).toEqual([2, containing("'--reason <text>' argument ' ' is invalid. The text is empty.")]);
 });
 
 test('without arguments the program prints all commands', async () => {

@@ -88,16 +88,10 @@ test('report selects by market, sender, status and time', async () => {
   expect(await run('report', '--from', '2026-02-30')).toMatchObject({ code: 2 });
 });
 
-const NOTHING = '0 requests shown, 0 read. 1 document read. ';
-
 test.each([
   [['--market', 'other'], '0 requests shown, 1 read. 2 document reads. No accepted request matches the options.'],
   [['--sender', 'nobody'], '0 requests shown, 1 read. 2 document reads. No accepted request matches the options.'],
-  [['--to', '2026-01-01'], `${NOTHING}No accepted request matches the options.`],
-  [
-    ['--from', '2026-01-02', '--to', '2026-01-02'],
-    `${NOTHING}No day is selected, because --to, the first day that is left out, is not later than --from.`,
-  ],
+  [['--to', '2026-01-01'], '0 requests shown, 0 read. 1 document read. No accepted request matches the options.'],
 ])('report %j says in its last line that nothing matches', async (options, line) => {
   await submit('a');
   const { code, out, err } = await run('report', '--json', ...options);

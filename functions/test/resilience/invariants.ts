@@ -44,8 +44,7 @@ export async function checkInvariants(db: Firestore, submitted: readonly PriceLi
 async function findViolations(db: Firestore): Promise<string[]> {
   const violations: Violation[] = [];
   const context = createWorkContext(new AbortController().signal);
-  const reporter = { onViolation: (found: Violation) => violations.push(found), onProgress: () => undefined };
-  await audit(createDatabase(db, context), context, Infinity, reporter);
+  await audit(createDatabase(db, context), context, Infinity, (found) => violations.push(found));
   const found = violations.filter(({ rule }) => rule !== 'lease' && rule !== 'sweep_due_at');
   return found.map(({ path, message }) => `${path} ${message}`);
 }

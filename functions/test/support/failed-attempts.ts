@@ -1,6 +1,5 @@
 import type { PriceListInfo } from '../../src/lib/schemas/add-price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
-import type { Progress } from '../../src/price-lists/entries';
 import { resume } from '../../cli/resolve';
 import { TEST_BATCH } from '../resilience/calls';
 import { failCommits, isEntries } from './commits';
@@ -54,13 +53,10 @@ export function useFailedAttempts() {
 
   const getPriceList = ({ lists }: KeyRecord) => database.client.doc(`price_lists/${lists?.price_list_id}`);
 
-  async function runResume(record: KeyRecord) {
+  async function runResume(record: KeyRecord): Promise<unknown> {
     const { db, context } = database.open();
-    const progress: Progress[] = [];
-    const onProgress = (written: Progress) => progress.push({ ...written });
     const decision = { by: 'operator', reason: 'checked' };
-    const outcome: unknown = await resume(record, decision, db, context, onProgress).catch((error: unknown) => error);
-    return { outcome, progress };
+    return resume(record, decision, db, context).catch((error: unknown) => error);
   }
 
   return { database, create, getKey, readKey, fail, check, deletePayload, getPriceList, runResume };
