@@ -52,10 +52,10 @@ function formatCauses(all: readonly KeySummary[], now: number): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Says how to see all keys, and without `filter` how to resume many. @param filter the options that selected the keys */
-export const formatRest = (total: number, limit: number, filter: string, options: TargetOptions): string =>
-  `The oldest ${formatNumber(limit)} of ${count(total, 'key')} are shown. All: ${formatVerb('list', options)}${filter} --limit ${total}\n` +
-  (filter === '' ? `All keys of one cause: ${formatVerb('resume', options)} --dry-run --cause unavailable\n` : '');
+/** Says how to see all keys, and how to resume many that are unresolved. */
+export const formatRest = (total: number, limit: number, isDefault: boolean, options: TargetOptions): string =>
+  `The oldest ${formatNumber(limit)} of ${count(total, 'key')} are shown. Add --limit ${total} to see all.\n` +
+  (isDefault ? `All keys of one cause: ${formatVerb('resume', options)} --dry-run --cause unavailable\n` : '');
 
 /** Says how many attempts are in progress, and when the last lease ends. By default `list` does not show their keys. */
 export function formatInProgress(records: readonly KeyRecord[]): string {

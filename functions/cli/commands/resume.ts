@@ -1,3 +1,4 @@
+import { selectKeys } from '../../records/find';
 import type { FailureCause, KeyRecord } from '../../src/lib/schemas/key-record';
 import { ResolutionError, resume } from '../resolve';
 import { describeError } from '../errors';
@@ -86,7 +87,7 @@ export async function resumeKeys(
 
 /** Finds the keys that require review for a cause, oldest first. */
 async function findFailed(cause: FailureCause, context: CommandContext): Promise<KeyRecord[]> {
-  const { keys } = await readKeys(['requires_review'], context);
+  const { keys } = await readKeys(selectKeys(context.db, ['requires_review']), context);
   const records = keys.map(({ record }) => record);
   return records.filter(({ failure_cause }) => failure_cause === cause).sort((a, b) => a.updated_at - b.updated_at);
 }

@@ -196,10 +196,11 @@ describe('keys that failed for two causes', () => {
     expect(out).toMatch(/^ {4}error +1 key, \d+ \w+ old$/m);
     expect(out).toMatch(/^ {4}unavailable +2 keys, \d+ \w+ to \d+ days old$/m);
     expect(out.match(/^ {4}status /gm)).toHaveLength(2);
-    expect(out).toContain('The oldest 2 of 3 keys are shown. All: npx --no price-lists list --limit 3\n');
+    expect(out).toContain(
+      'The oldest 2 of 3 keys are shown. Add --limit 3 to see all.\nAll keys of one cause: npx --no ',
+    );
     expect(JSON.parse((await run('list', '--json', '--limit', '2')).out)).toHaveLength(3);
     const failed = await run('list', '--limit', '2', '--status', 'requires_review', 'processing');
-    expect(failed.out).toContain(' list --status requires_review processing --limit 3\n');
     expect(failed.out).not.toContain('--cause');
   });
 
