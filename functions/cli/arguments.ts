@@ -56,6 +56,13 @@ Exit codes:
   1  failed, or the audit found a violation
   2  the arguments are wrong`;
 
+const FILE_HELP = 'a new file, or to standard output if the file is -';
+
+/** The options that select other keys than `--other-currency`. */
+const OTHERS = ['status', 'withoutLists'];
+
+const BY_HELP = 'your name, which is stored with the key (default: your user name on this machine)';
+const REASON_HELP = 'the reason for your decision, which is stored with the key';
 const ID_HELP = 'a boq_list_id, a document_id, a request_id, the id of a list, or the hash of a key';
 
 function addReadingCommands(program: Command, act: Act): void {
@@ -64,19 +71,13 @@ function addReadingCommands(program: Command, act: Act): void {
     .description('List the keys that need an operator or wait for the sweep, oldest first.')
     .addOption(new Option('--status <status...>', 'list the keys with these statuses instead').choices(KEY_STATUSES))
     .addOption(
-      new Option('--without-lists', 'list the completed keys without lists instead (no market matched)').conflicts([
-        'status',
-        'otherCurrency',
-      ]),
+      new Option('--without-lists', 'list the completed keys without lists (no market matched)').conflicts('status'),
     )
     .addOption(
-      new Option(
-        '--other-currency',
-        "list the completed keys whose request named a currency other than the market's instead",
-      ).conflicts('status'),
+      new Option('--other-currency', 'list the completed keys whose request named another currency').conflicts(OTHERS),
     )
     .option('--limit <number>', 'how many keys to print (--json prints all)', parseLimit, 20)
-    .addOption(jsonOption())
+    .option('--json', 'print JSON')
     .action((options: ListOptions) => act((context) => list(options, context)));
 
   program
@@ -84,19 +85,11 @@ function addReadingCommands(program: Command, act: Act): void {
     .description('Show one key: its status, its lists, its payload, its actions, and what you can do next.')
     .argument('<id>', ID_HELP)
     .addOption(idTypeOption())
+    .addOption(new Option('--payload <file>', `write the accepted payload to ${FILE_HELP}`).conflicts('json'))
     .addOption(
-      new Option(
-        '--payload <file>',
-        'write the accepted payload to a new file, or to standard output if the file is -',
-      ).conflicts('json'),
+      new Option('--prices <file>', `write all stored prices as CSV to ${FILE_HELP}`).conflicts(['json', 'payload']),
     )
-    .addOption(
-      new Option(
-        '--prices <file>',
-        'write both prices of each product, as they are stored, as CSV to a new file, or to standard output if the file is -',
-      ).conflicts(['json', 'payload']),
-    )
-    .addOption(jsonOption())
+    .option('--json', 'print JSON')
     .action((id: string, options: ShowOptions) => act((context) => show(id, options, context)));
 
   program
@@ -110,7 +103,7 @@ function addReadingCommands(program: Command, act: Act): void {
     .option('--sender <name>', 'only requests with the API key of this name')
     .addOption(new Option('--status <status...>', 'only requests with these statuses').choices(KEY_STATUSES))
     .addOption(new Option('--csv', 'print CSV for a spreadsheet').conflicts('json'))
-    .addOption(new Option('--json', 'print one JSON object in each line'))
+    .option('--json', 'print one JSON object in each line')
     .action((options: ReportOptions) => act((context) => report(options, context)));
 }
 
@@ -122,10 +115,10 @@ function addResolvingCommands(program: Command, act: Act): void {
     .addOption(new Option('--cause <cause>', 'resume all keys that failed for this cause').choices(FAILURE_CAUSES))
     .option('--dry-run', 'print which keys would be resumed, and write nothing')
     .addOption(idTypeOption())
-    .addOption(reasonOption())
-    .addOption(byOption())
-    .addOption(yesOption())
-    .addOption(jsonOption())
+    .option('--reason <text>', REASON_HELP, parseRemark)
+    .option('--by <name>', BY_HELP, parseRemark)
+    .option('--yes', 'write without asking first')
+    .option('--json', 'print JSON')
     .action((ids: string[], options: ResumeOptions, command: Command) => {
       if (ids.length > 0 === (options.cause !== undefined)) command.error('error: name either ids or --cause');
       return act((context) => resumeKeys(ids, options, context));
@@ -136,10 +129,10 @@ function addResolvingCommands(program: Command, act: Act): void {
     .description('End the attempt of a key, so that the client can send a new request. You cannot undo this.')
     .argument('<id>', ID_HELP)
     .addOption(idTypeOption())
-    .addOption(reasonOption().makeOptionMandatory())
-    .addOption(byOption())
-    .addOption(yesOption())
-    .addOption(jsonOption())
+    .requiredOption('--reason <text>', REASON_HELP, parseRemark)
+    .option('--by <name>', BY_HELP, parseRemark)
+    .option('--yes', 'write without asking first')
+    .option('--json', 'print JSON')
     .action((id: string, options: ReleaseOptions) => act((context) => releaseKey(id, options, context)));
 }
 
@@ -150,7 +143,7 @@ function addCommandsOfAllKeys(program: Command, act: Act): void {
       'Resume attempts that crashed or failed for a transient cause. Other sweeps and operators can act at the same time.',
     )
     .option('--dry-run', 'print what the sweep would do, and write nothing')
-    .addOption(jsonOption())
+    .option('--json', 'print JSON')
     .action((options: SweepCommandOptions) => act((context) => sweepKeys(options, context)));
 
   program
@@ -158,21 +151,12 @@ function addCommandsOfAllKeys(program: Command, act: Act): void {
     .description('Check all stored records of add price lists. Writes nothing, and can run at any time.')
     .option('--sample <number>', 'how many entries of each list to compare with its payload', parseSampleSize, 10)
     .addOption(new Option('--full', 'compare all entries').conflicts('sample'))
-    .addOption(jsonOption())
+    .option('--json', 'print JSON')
     .action((options: AuditCommandOptions) => act((context) => auditRecords(options, context)));
 }
 
 const idTypeOption = () =>
   new Option('--id-type <type>', 'the type of the id, for an id that matches several keys').choices(ID_TYPES);
-const jsonOption = () => new Option('--json', 'print JSON');
-const yesOption = () => new Option('--yes', 'write without asking first');
-const byOption = () =>
-  new Option(
-    '--by <name>',
-    'your name, which is stored with the key (default: your user name on this machine)',
-  ).argParser(parseRemark);
-const reasonOption = () =>
-  new Option('--reason <text>', 'the reason for your decision, which is stored with the key').argParser(parseRemark);
 
 /** Parses the reason or the name of an operator, which the key record stores with the action. */
 function parseRemark(text: string): string {
@@ -187,12 +171,11 @@ function parseDate(text: string): number {
   return Date.parse(text);
 }
 
-function parseLimit(text: string): number {
-  if (!/^[1-9]\d{0,6}$/.test(text)) throw new InvalidArgumentError('Expected a whole number from 1 to 9999999.');
-  return Number(text);
-}
+const parseLimit = (text: string): number => parseWholeNumber(text, 1);
+const parseSampleSize = (text: string): number => parseWholeNumber(text, 0);
 
-function parseSampleSize(text: string): number {
-  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('Expected a whole number from 0 to 999999.');
+function parseWholeNumber(text: string, least: number): number {
+  if (!/^\d{1,6}$/.test(text) || Number(text) < least)
+    throw new InvalidArgumentError(`Expected a whole number from ${least} to 999999.`);
   return Number(text);
 }
