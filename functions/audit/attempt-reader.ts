@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { DocumentSnapshot } from 'firebase-admin/firestore';
 import type { Database } from '../src/lib/firestore/database';
 import { retry } from '../src/lib/firestore/retry';
 import { LIST_KINDS, listDocument, type ListKind } from '../src/lib/repositories/lists';
@@ -8,8 +10,7 @@ import type { WorkContext } from '../src/lib/work-context';
 import { readStoredPayload, UnusablePayloadError } from '../src/price-lists/payload';
 import { countEntries, readAllEntries, readEntries } from '../records/entries';
 import { billPage } from '../records/pages';
-import type { AttemptDocuments, StoredList } from './attempt';
-import { compareEntries, type StoredEntry } from './entry-differences';
+import type { AttemptDocuments, EntryDifferences, StoredList } from './attempt';
 import { PRICE_OF } from './expected';
 
 /** Number of counted entries that Firestore bills as one document read. */
@@ -75,7 +76,7 @@ export class AttemptReader {
     kind: ListKind,
     lists: KeyLists,
     wanted: ReadonlyMap<string, number>,
-  ): AsyncGenerator<StoredEntry> {
+  ): AsyncGenerator<DocumentSnapshot> {
     const isComplete = this.sampleSize === Infinity;
     const pages = isComplete
       ? readAllEntries(this.db, this.context, kind, lists)
@@ -83,7 +84,7 @@ export class AttemptReader {
     if (!isComplete) this.documentReads += wanted.size;
     for await (const page of pages) {
       if (isComplete) this.documentReads += billPage(page);
-      for (const entry of page) yield { id: entry.id, fields: entry.data() ?? {} };
+      yield* page;
     }
   }
 
@@ -95,4 +96,27 @@ export class AttemptReader {
     while (chosen.size < this.sampleSize) chosen.add(Math.floor(this.context.random() * products.length));
     return products.filter((_, i) => chosen.has(i));
   }
+}
+
+/**
+ * Compares stored entries with those of the payload, as they arrive.
+ *
+ * @param wanted the prices of the payload by product id: all, or those of the sample
+ * @param field the only field of an entry
+ */
+async function compareEntries(
+  wanted: ReadonlyMap<string, number>,
+  field: string,
+  stored: AsyncIterable<DocumentSnapshot>,
+): Promise<EntryDifferences> {
+  const pending = new Map(wanted);
+  const different: string[] = [];
+  const extra: string[] = [];
+  for await (const entry of stored) {
+    const expected = pending.get(entry.id);
+    if (expected === undefined) extra.push(entry.id);
+    else if (!isDeepStrictEqual(entry.data(), { [field]: expected })) different.push(entry.id);
+    pending.delete(entry.id);
+  }
+  return { missing: [...pending.keys()], different, extra };
 }

@@ -4,7 +4,6 @@ import { LIST_COLLECTIONS, LIST_KINDS, type ListIds, type ListKind } from '../sr
 import type { PriceListInfo, PriceListSubmission } from '../src/lib/schemas/add-price-lists';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import { UnusablePayloadError } from '../src/price-lists/payload';
-import type { EntryDifferences } from './entry-differences';
 import { createExpectedList, createExpectedResponse } from './expected';
 import { createKeyReporter } from './key-record';
 import { createReporter, type Violation } from './violation';
@@ -21,6 +20,15 @@ export interface AttemptDocuments {
   payload: PriceListSubmission | UnusablePayloadError;
   /** Null if no market matched. */
   lists: Readonly<Record<ListKind, StoredList>> | null;
+}
+
+/** The ids of products whose stored entries differ from the payload. */
+export interface EntryDifferences {
+  missing: string[];
+  /** Entries with another price or with other fields. */
+  different: string[];
+  /** Entries whose product is not in the payload. */
+  extra: string[];
 }
 
 export interface StoredList {
@@ -142,7 +150,7 @@ function checkList(attempt: KeyRecord, kind: ListKind, { document, entryCount, e
 }
 
 /** Checks the document of a list, which the commit of each event but a renewal writes with the key record. */
-export function checkListDocument(attempt: KeyRecord, kind: ListKind, document: Fields | undefined): Violation[] {
+function checkListDocument(attempt: KeyRecord, kind: ListKind, document: Fields | undefined): Violation[] {
   const { boq_list_id, status, lists } = attempt;
   if (lists === null) return [];
   const report = createReporter(boq_list_id, getListPath(kind, lists));

@@ -18,10 +18,10 @@ import {
   type ReadableKey,
 } from '../records/find';
 import { billPage, readPages } from '../records/pages';
-import { checkAttempt, getListPath } from './attempt';
+import { checkAttempt, getListPath, type AttemptDocuments } from './attempt';
 import { AttemptReader } from './attempt-reader';
 import { LIST_STATUS } from './expected';
-import { checkKeyRecord, checkSweepDueAt, checkSweepTimes } from './key-record';
+import { checkKey } from './key-record';
 import { createReporter, type Violation } from './violation';
 
 /**
@@ -48,36 +48,27 @@ export interface AuditReport {
   document_reads: number;
 }
 
-export interface AuditReporter {
-  onViolation: (violation: Violation) => void;
-  /** @param keys number of keys checked so far */
-  onProgress: (keys: number) => void;
-}
-
 /** Maximum number of keys that are checked at once, because each holds a payload in memory. */
 const CONCURRENT_KEYS = 4;
 
 const RECHECK_PAUSE_MS = 500;
 
-/** @param sampleSize maximum number of entries of each list to compare with the payload; Infinity for all */
+/**
+ * @param sampleSize maximum number of entries of each list to compare with the payload; Infinity for all
+ * @param onViolation called with each violation as it is found
+ */
 export async function audit(
   db: Database,
   context: WorkContext,
   sampleSize: number,
-  reporter: AuditReporter,
+  onViolation: (violation: Violation) => void,
 ): Promise<AuditReport> {
-  const auditor = new Auditor(db, context, sampleSize, reporter);
+  const auditor = new Auditor(db, context, sampleSize, onViolation);
   await auditor.checkKeys();
   await auditor.checkRequests();
   for (const kind of LIST_KINDS) await auditor.checkLists(kind);
   await Promise.all(ATTEMPT_COLLECTIONS.map((collection) => auditor.checkParents(collection)));
   return auditor.getReport();
-}
-
-/** The result of a check of an attempt, and whether its entries could be compared with its payload. */
-interface CheckedAttempt {
-  violations: Violation[];
-  isCompared: boolean;
 }
 
 class Auditor {
@@ -90,7 +81,7 @@ class Auditor {
     private readonly db: Database,
     private readonly context: WorkContext,
     sampleSize: number,
-    private readonly reporter: AuditReporter,
+    private readonly onViolation: (violation: Violation) => void,
   ) {
     this.#reader = new AttemptReader(db, context, sampleSize);
   }
@@ -105,7 +96,6 @@ class Auditor {
       if (isReadable(key)) await this.#checkKey(key);
       else this.#reportUnreadable(document);
       this.#counts.keys += 1;
-      this.reporter.onProgress(this.#counts.keys);
     });
   }
 
@@ -129,19 +119,18 @@ class Auditor {
     for (const kind of LIST_KINDS) {
       const id: unknown = request.get(`${kind}_id`);
       if (id === null) continue;
-      const key: unknown = request.get('info.boq_list_id');
-      const report = (path: string, ...found: Parameters<ReturnType<typeof createReporter>>) =>
-        this.#report(createReporter(String(key), path)(...found));
+      const key = String(request.get('info.boq_list_id'));
       if (typeof id !== 'string' || !isDocumentId(id)) {
-        report(request.ref.path, 'request', `differs from its attempt: ${kind}_id`);
+        this.#report(createReporter(key, request.ref.path)('request', `differs from its attempt: ${kind}_id`));
         continue;
       }
       const list = this.db.firestore.collection(LIST_COLLECTIONS[kind]).doc(id);
       this.#known.add(list.path);
       const [document] = await this.#reader.read(() => this.db.getAll(list), 1);
-      if (!document.exists) report(list.path, 'list_document', 'does not exist');
+      const report = createReporter(key, list.path);
+      if (!document.exists) this.#report(report('list_document', 'does not exist'));
       else if (document.get('status') !== LIST_STATUS.released)
-        report(list.path, 'list_status', 'is not failed, but its attempt is released');
+        this.#report(report('list_status', 'is not failed, but its attempt is released'));
     }
   }
 
@@ -194,13 +183,15 @@ class Auditor {
   /** Checks a key. Repeats a check that found a violation, until the state is the same before and after it. */
   async #checkKey(given: ReadableKey): Promise<void> {
     for (let key = given; ;) {
-      const checked = await this.#check(key.record);
-      const isValid = checked.violations.length === 0 && checkKey(key).length === 0;
+      const documents = await this.#reader.readAttempt(key.record);
+      const violations = checkAttempt(key.record, documents);
+      const isValid = violations.length === 0 && checkKey(key).length === 0;
       const read = isValid ? key : await this.#reader.read(() => readKey(this.db, key.reference), 1);
       const present = isReadable(read) ? read : key;
       if (isSameState(key.record, present.record)) {
         // A renewal or another due time does not change the state, so the record is checked as it is now.
-        this.#count(key.record, { ...checked, violations: [...checkKey(present), ...checked.violations] });
+        for (const violation of [...checkKey(present), ...violations]) this.#report(violation);
+        this.#count(key.record, documents);
         return;
       }
       key = present;
@@ -208,20 +199,12 @@ class Auditor {
     }
   }
 
-  async #check(attempt: KeyRecord): Promise<CheckedAttempt> {
-    const documents = await this.#reader.readAttempt(attempt);
-    const isCompared = !(documents.payload instanceof UnusablePayloadError);
-    return { violations: checkAttempt(attempt, documents), isCompared };
-  }
-
-  #count(attempt: KeyRecord, { violations, isCompared }: CheckedAttempt): void {
-    const { document_id, status, lists } = attempt;
-    for (const violation of violations) this.#report(violation);
+  #count({ document_id, status, lists }: KeyRecord, { payload }: AttemptDocuments): void {
     this.#known.add(`${collections.priceListRequests}/${document_id}`);
     this.#counts.attempts += 1;
     if (lists !== null) {
       for (const kind of LIST_KINDS) this.#known.add(getListPath(kind, lists));
-      if (!isCompared) this.#counts.not_compared += 1;
+      if (payload instanceof UnusablePayloadError) this.#counts.not_compared += 1;
     }
     if (status !== 'completed') return;
     if (lists === null) this.#counts.without_lists += 1;
@@ -237,7 +220,7 @@ class Auditor {
 
   #report(violation: Violation): void {
     this.#counts.violations += 1;
-    this.reporter.onViolation(violation);
+    this.onViolation(violation);
   }
 
   /** Calls `fn` for each document of a query, page by page in order of id, with several calls at once. */
@@ -249,12 +232,6 @@ class Auditor {
     }
   }
 }
-
-const checkKey = ({ record, sweepDueAt, readAt }: ReadableKey): Violation[] => [
-  ...checkKeyRecord(record),
-  ...checkSweepDueAt(record, sweepDueAt),
-  ...checkSweepTimes(record, sweepDueAt, readAt),
-];
 
 /** Returns whether two reads of a key record differ at most by renewals. */
 function isSameState(before: KeyRecord, after: KeyRecord): boolean {

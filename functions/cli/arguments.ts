@@ -1,4 +1,4 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod';
 import { ID_TYPES } from '../records/find';
 import { FAILURE_CAUSES, KEY_STATUSES } from '../src/lib/schemas/key-record';
@@ -10,40 +10,16 @@ import { releaseKey, type ReleaseOptions } from './commands/release';
 import { resumeKeys, type ResumeOptions } from './commands/resume';
 import { show, type ShowOptions } from './commands/show';
 import { sweepKeys, type SweepCommandOptions } from './commands/sweep';
-import type { TargetOptions } from './target';
 import type { Terminal } from './terminal';
-import { formatNumber, getProgram } from './text';
+import { getProgram } from './text';
 
 /** The commands of `npx --no price-lists`, their arguments and their help. */
 
-/** Runs a command. @returns the exit code */
-type Run = (context: CommandContext) => Promise<number>;
+/** Runs the command that the arguments name. @param run returns the exit code */
+export type Act = (run: (context: CommandContext) => Promise<number>) => Promise<void>;
 
-export interface ParsedCommand {
-  kind: 'command';
-  run: Run;
-  targetOptions: TargetOptions;
-}
-
-export type ParsedArguments = ParsedCommand | { kind: 'ended'; exitCode: 0 | 2 };
-
-/** Parses the arguments. Prints the help if they ask for it or there are none, and an error if they are wrong. */
-export function parseArguments(args: readonly string[], terminal: Terminal): ParsedArguments {
-  let run: Run | undefined;
-  const program = createProgram(terminal, (parsed) => (run = parsed));
-  try {
-    program.parse(args.length === 0 ? ['--help'] : args, { from: 'user' });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return { kind: 'ended', exitCode: error.exitCode === 0 ? 0 : 2 };
-  }
-  // Not expected: without an error, the parser has called the action of a command.
-  if (run === undefined) return { kind: 'ended', exitCode: 2 };
-  const { project, database } = program.opts<{ project?: string; database?: string }>();
-  return { kind: 'command', run, targetOptions: { project, database } };
-}
-
-function createProgram(terminal: Terminal, onCommand: (run: Run) => void): Command {
+/** The parser prints the help if the arguments ask for it, and an error if they are wrong. It then throws a CommanderError. */
+export function createProgram(terminal: Terminal, act: Act): Command {
   const program = new Command(getProgram())
     .description('Inspect and resolve the keys of add price lists. docs/runbook.md explains when.')
     .option(
@@ -60,9 +36,9 @@ function createProgram(terminal: Terminal, onCommand: (run: Run) => void): Comma
     // On a small terminal, the whole help would hide the error.
     .showHelpAfterError('(Add --help to see the usage.)')
     .exitOverride();
-  addReadingCommands(program, onCommand);
-  addResolvingCommands(program, onCommand);
-  addCommandsOfAllKeys(program, onCommand);
+  addReadingCommands(program, act);
+  addResolvingCommands(program, act);
+  addCommandsOfAllKeys(program, act);
   return program;
 }
 
@@ -80,48 +56,41 @@ Exit codes:
   1  failed, or the audit found a violation
   2  the arguments are wrong`;
 
+const FILE_HELP = 'a new file, or to standard output if the file is -';
+
+/** The options that select other keys than `--other-currency`. */
+const OTHERS = ['status', 'withoutLists'];
+
+const BY_HELP = 'your name, which is stored with the key (default: your user name on this machine)';
+const REASON_HELP = 'the reason for your decision, which is stored with the key';
 const ID_HELP = 'a boq_list_id, a document_id, a request_id, the id of a list, or the hash of a key';
 
-function addReadingCommands(program: Command, onCommand: (run: Run) => void): void {
+function addReadingCommands(program: Command, act: Act): void {
   program
     .command('list')
     .description('List the keys that need an operator or wait for the sweep, oldest first.')
     .addOption(new Option('--status <status...>', 'list the keys with these statuses instead').choices(KEY_STATUSES))
     .addOption(
-      new Option('--without-lists', 'list the completed keys without lists instead (no market matched)').conflicts([
-        'status',
-        'otherCurrency',
-      ]),
+      new Option('--without-lists', 'list the completed keys without lists (no market matched)').conflicts('status'),
     )
     .addOption(
-      new Option(
-        '--other-currency',
-        "list the completed keys whose request named a currency other than the market's instead",
-      ).conflicts('status'),
+      new Option('--other-currency', 'list the completed keys whose request named another currency').conflicts(OTHERS),
     )
     .option('--limit <number>', 'how many keys to print (--json prints all)', parseLimit, 20)
-    .addOption(jsonOption())
-    .action((options: ListOptions) => onCommand((context) => list(options, context)));
+    .option('--json', 'print JSON')
+    .action((options: ListOptions) => act((context) => list(options, context)));
 
   program
     .command('show')
     .description('Show one key: its status, its lists, its payload, its actions, and what you can do next.')
     .argument('<id>', ID_HELP)
     .addOption(idTypeOption())
+    .addOption(new Option('--payload <file>', `write the accepted payload to ${FILE_HELP}`).conflicts('json'))
     .addOption(
-      new Option(
-        '--payload <file>',
-        'write the accepted payload to a new file, or to standard output if the file is -',
-      ).conflicts('json'),
+      new Option('--prices <file>', `write all stored prices as CSV to ${FILE_HELP}`).conflicts(['json', 'payload']),
     )
-    .addOption(
-      new Option(
-        '--prices <file>',
-        'write both prices of each product, as they are stored, as CSV to a new file, or to standard output if the file is -',
-      ).conflicts(['json', 'payload']),
-    )
-    .addOption(jsonOption())
-    .action((id: string, options: ShowOptions) => onCommand((context) => show(id, options, context)));
+    .option('--json', 'print JSON')
+    .action((id: string, options: ShowOptions) => act((context) => show(id, options, context)));
 
   program
     .command('report')
@@ -134,11 +103,11 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
     .option('--sender <name>', 'only requests with the API key of this name')
     .addOption(new Option('--status <status...>', 'only requests with these statuses').choices(KEY_STATUSES))
     .addOption(new Option('--csv', 'print CSV for a spreadsheet').conflicts('json'))
-    .addOption(new Option('--json', 'print one JSON object in each line'))
-    .action((options: ReportOptions) => onCommand((context) => report(options, context)));
+    .option('--json', 'print one JSON object in each line')
+    .action((options: ReportOptions) => act((context) => report(options, context)));
 }
 
-function addResolvingCommands(program: Command, onCommand: (run: Run) => void): void {
+function addResolvingCommands(program: Command, act: Act): void {
   program
     .command('resume')
     .description('Complete the lists of one or more keys from their stored payloads. You can stop and repeat it.')
@@ -146,13 +115,13 @@ function addResolvingCommands(program: Command, onCommand: (run: Run) => void): 
     .addOption(new Option('--cause <cause>', 'resume all keys that failed for this cause').choices(FAILURE_CAUSES))
     .option('--dry-run', 'print which keys would be resumed, and write nothing')
     .addOption(idTypeOption())
-    .addOption(reasonOption())
-    .addOption(byOption())
-    .addOption(yesOption())
-    .addOption(jsonOption())
+    .option('--reason <text>', REASON_HELP, parseRemark)
+    .option('--by <name>', BY_HELP, parseRemark)
+    .option('--yes', 'write without asking first')
+    .option('--json', 'print JSON')
     .action((ids: string[], options: ResumeOptions, command: Command) => {
       if (ids.length > 0 === (options.cause !== undefined)) command.error('error: name either ids or --cause');
-      onCommand((context) => resumeKeys(ids, options, context));
+      return act((context) => resumeKeys(ids, options, context));
     });
 
   program
@@ -160,56 +129,40 @@ function addResolvingCommands(program: Command, onCommand: (run: Run) => void): 
     .description('End the attempt of a key, so that the client can send a new request. You cannot undo this.')
     .argument('<id>', ID_HELP)
     .addOption(idTypeOption())
-    .addOption(reasonOption().makeOptionMandatory())
-    .addOption(byOption())
-    .addOption(yesOption())
-    .addOption(jsonOption())
-    .action((id: string, options: ReleaseOptions) => onCommand((context) => releaseKey(id, options, context)));
+    .requiredOption('--reason <text>', REASON_HELP, parseRemark)
+    .option('--by <name>', BY_HELP, parseRemark)
+    .option('--yes', 'write without asking first')
+    .option('--json', 'print JSON')
+    .action((id: string, options: ReleaseOptions) => act((context) => releaseKey(id, options, context)));
 }
 
-function addCommandsOfAllKeys(program: Command, onCommand: (run: Run) => void): void {
+function addCommandsOfAllKeys(program: Command, act: Act): void {
   program
     .command('sweep')
     .description(
       'Resume attempts that crashed or failed for a transient cause. Other sweeps and operators can act at the same time.',
     )
     .option('--dry-run', 'print what the sweep would do, and write nothing')
-    .addOption(jsonOption())
-    .action((options: SweepCommandOptions) => onCommand((context) => sweepKeys(options, context)));
+    .option('--json', 'print JSON')
+    .action((options: SweepCommandOptions) => act((context) => sweepKeys(options, context)));
 
   program
     .command('audit')
     .description('Check all stored records of add price lists. Writes nothing, and can run at any time.')
     .option('--sample <number>', 'how many entries of each list to compare with its payload', parseSampleSize, 10)
     .addOption(new Option('--full', 'compare all entries').conflicts('sample'))
-    .addOption(jsonOption())
-    .action((options: AuditCommandOptions) => onCommand((context) => auditRecords(options, context)));
+    .option('--json', 'print JSON')
+    .action((options: AuditCommandOptions) => act((context) => auditRecords(options, context)));
 }
 
 const idTypeOption = () =>
   new Option('--id-type <type>', 'the type of the id, for an id that matches several keys').choices(ID_TYPES);
-const jsonOption = () => new Option('--json', 'print JSON');
-const yesOption = () => new Option('--yes', 'write without asking first');
-const byOption = () =>
-  new Option(
-    '--by <name>',
-    'your name, which is stored with the key (default: your user name on this machine)',
-  ).argParser(parseRemark(100));
-const reasonOption = () =>
-  new Option('--reason <text>', 'the reason for your decision, which is stored with the key').argParser(
-    parseRemark(1_000),
-  );
 
 /** Parses the reason or the name of an operator, which the key record stores with the action. */
-const parseRemark =
-  (maxLength: number) =>
-  (text: string): string => {
-    if (text.trim() === '') throw new InvalidArgumentError('The text is empty.');
-    if (text.length > maxLength) {
-      throw new InvalidArgumentError(`The text is longer than ${formatNumber(maxLength)} characters.`);
-    }
-    return text;
-  };
+function parseRemark(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('The text is empty.');
+  return text;
+}
 
 /** @returns midnight UTC of the date, in Unix milliseconds */
 function parseDate(text: string): number {
@@ -218,12 +171,11 @@ function parseDate(text: string): number {
   return Date.parse(text);
 }
 
-function parseLimit(text: string): number {
-  if (!/^[1-9]\d{0,6}$/.test(text)) throw new InvalidArgumentError('Expected a whole number from 1 to 9999999.');
-  return Number(text);
-}
+const parseLimit = (text: string): number => parseWholeNumber(text, 1);
+const parseSampleSize = (text: string): number => parseWholeNumber(text, 0);
 
-function parseSampleSize(text: string): number {
-  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('Expected a whole number from 0 to 999999.');
+function parseWholeNumber(text: string, least: number): number {
+  if (!/^\d{1,6}$/.test(text) || Number(text) < least)
+    throw new InvalidArgumentError(`Expected a whole number from ${least} to 999999.`);
   return Number(text);
 }

@@ -1,32 +1,22 @@
 import { status } from '@grpc/grpc-js';
 import { StoppedError } from '../src/lib/errors';
 import { UnusablePayloadError } from '../src/price-lists/payload';
-import { ResolutionError, type ResolutionErrorCode } from './resolve';
 
 /** An error whose message is printed unchanged. */
 export class CommandError extends Error {}
 
 export function describeError(error: unknown): string {
   if (error instanceof CommandError || error instanceof StoppedError) return error.message;
-  if (error instanceof ResolutionError) return RESOLUTION_ERRORS[error.code];
-  if (error instanceof UnusablePayloadError) return `${describeUnusable(error)} ${RELEASE_HELPS}`;
+  if (error instanceof UnusablePayloadError) {
+    return `${describeUnusable(error)} Release the key. The client then has to send the request again.`;
+  }
   if (!(error instanceof Error)) return `Failed: ${String(error)}`;
   const code = 'code' in error && typeof error.code === 'number' ? status[error.code] : undefined;
   return code === undefined ? `Failed: ${error.message}` : describeFirestoreError(code, error.message);
 }
 
-const RESOLUTION_ERRORS: Record<ResolutionErrorCode, string> = {
-  key_in_progress: 'Another attempt on the key is in progress. Wait until it ends.',
-  key_released: 'The key was released. The client can send the request again.',
-  key_resolved: 'The sweep or another operator has resolved the key. Look at it again.',
-  key_in_review_again: 'The attempt failed again after this command had read the key. Look at the key first.',
-  lists_ready: 'The key is completed, so there is nothing to release.',
-};
-
 export const describeUnusable = ({ message }: UnusablePayloadError): string =>
   `The stored payload cannot be used: ${message}.`;
-
-const RELEASE_HELPS = 'Release the key. The client then has to send the request again.';
 
 /** @param reason the error of Google's library, or Google's response */
 export function describeCredentials(reason: string): string {
@@ -48,10 +38,6 @@ function describeFirestoreError(code: string, message: string): string {
       return said.startsWith('Missing or insufficient permissions')
         ? `${said}. Check --project and the role roles/datastore.user of this account.`
         : `Google denied the access: ${said}.`;
-    case 'NOT_FOUND':
-      return `The Firestore database was not found: ${said}. Check --project and --database.`;
-    case 'RESOURCE_EXHAUSTED':
-      return `Firestore rejects calls because there are too many: ${said}. Check the quotas of the project.`;
     case 'INTERNAL':
     case 'CANCELLED':
     case 'UNKNOWN':

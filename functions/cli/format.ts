@@ -1,7 +1,6 @@
 import { styleText } from 'node:util';
 import { UNRESOLVED_STATUSES, type IdType } from '../records/find';
 import { keyDocumentId, type KeyRecord } from '../src/lib/schemas/key-record';
-import type { SweepResult } from '../src/price-lists/sweep';
 import { needsOperator, type KeyDetails, type KeySummary, type ListProgress, type NextStep } from './facts';
 import type { TargetOptions } from './target';
 import {
@@ -53,10 +52,10 @@ function formatCauses(all: readonly KeySummary[], now: number): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Says how to see all keys, and without `filter` how to resume many. @param filter the options that selected the keys */
-export const formatRest = (total: number, limit: number, filter: string, options: TargetOptions): string =>
-  `The oldest ${formatNumber(limit)} of ${count(total, 'key')} are shown. All: ${formatVerb('list', options)}${filter} --limit ${total}\n` +
-  (filter === '' ? `All keys of one cause: ${formatVerb('resume', options)} --dry-run --cause unavailable\n` : '');
+/** Says how to see all keys, and how to resume many that are unresolved. */
+export const formatRest = (total: number, limit: number, isDefault: boolean, options: TargetOptions): string =>
+  `The oldest ${formatNumber(limit)} of ${count(total, 'key')} are shown. Add --limit ${total} to see all.\n` +
+  (isDefault ? `All keys of one cause: ${formatVerb('resume', options)} --dry-run --cause unavailable\n` : '');
 
 /** Says how many attempts are in progress, and when the last lease ends. By default `list` does not show their keys. */
 export function formatInProgress(records: readonly KeyRecord[]): string {
@@ -75,7 +74,7 @@ const getCommonFields = (key: KeySummary) => ({
     ? `The request named a different currency. The prices are stored under that of the market, ${key.currency}, not converted.`
     : null,
   'sweep due': key.next === 'sweep' && key.sweep_due_at !== null ? formatTime(key.sweep_due_at) : null,
-  // `show` puts the failure of a completed key into its history.
+  // The earlier failure of a completed key is only in the JSON.
   failure: key.status === 'completed' ? null : key.failure,
 });
 
@@ -99,7 +98,6 @@ export function formatKeyDetails(key: KeyDetails, now: number): string {
     'price list': key.price_list_id,
     response: key.response === null ? null : escapeJsonControls(key.response),
     actions: actions.map(formatAction),
-    history: key.status === 'completed' && key.failure !== null ? `an earlier failure: ${key.failure}` : null,
     earlier: earlier.map(
       ({ document_id, released }) => `document ${document_id}, released: ${JSON.stringify(released)}`,
     ),
@@ -123,17 +121,6 @@ export function formatNext({ boq_list_id, next }: KeyDetails, options: TargetOpt
   const verb = next === 'release' ? `release --reason '…'` : next;
   const isCommand = next === 'resume' || next === 'release';
   return `\nNext: ${isCommand ? formatCommand(verb, boq_list_id, options) : NEXT_STEPS[next]}\n`;
-}
-
-/** What a sweep did with a key, or would do. */
-export interface SweepLine extends Omit<SweepResult, 'result'> {
-  boq_list_id: string;
-  result: SweepResult['result'] | 'would_resume';
-}
-
-export function formatSweepLine({ time, boq_list_id, result, reason }: SweepLine): string {
-  const suffix = reason === null ? '' : `: ${escapeControls(reason)}`;
-  return `${formatTime(time)}  ${quoteId(boq_list_id)} ${result}${suffix}\n`;
 }
 
 /** The text beside a label, in one line or several; null omits the label. {@link formatFields} escapes the text. */
@@ -162,10 +149,7 @@ function formatStatus({ status, since, lease_expires_at }: KeySummary, now: numb
     released: 'yellow',
   } as const;
   const styled = styleText(colors[status], status);
-  const line = formatLine(
-    'status',
-    `${styled} since ${formatTime(since)} (${now < since ? 'in the future' : `${formatAge(now - since)} ago`})`,
-  );
+  const line = formatLine('status', `${styled} since ${formatTime(since)} (${formatAge(now - since)} ago)`);
   return status === 'processing' ? [line, lease] : [line];
 }
 

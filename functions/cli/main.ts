@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { CommanderError } from 'commander';
 import { initializeApp } from 'firebase-admin/app';
 import { getFirestore } from 'firebase-admin/firestore';
 import { configureClient, createDatabase } from '../src/lib/firestore/database';
 import { createWorkContext } from '../src/lib/work-context';
-import { parseArguments, type ParsedCommand } from './arguments';
+import { createProgram, type Act } from './arguments';
 import { assertReachable } from './connection';
 import { describeError } from './errors';
-import { describeTarget, resolveTarget, useTarget } from './target';
+import { describeTarget, resolveTarget, useTarget, type TargetOptions } from './target';
 import { Terminal, type Streams } from './terminal';
 
 /**
@@ -17,18 +18,24 @@ import { Terminal, type Streams } from './terminal';
  */
 export async function runPriceLists(args: string[], streams: Streams, getSignal: () => AbortSignal): Promise<number> {
   const terminal = new Terminal(streams);
-  const parsed = parseArguments(args, terminal);
-  if (parsed.kind === 'ended') return parsed.exitCode;
+  // Without an action, the parser has printed an error.
+  let exitCode = 2;
+  const program = createProgram(terminal, async (run) => {
+    exitCode = await runInProject(run, program.opts<TargetOptions>(), terminal, getSignal());
+  });
   try {
-    return await runInProject(parsed, terminal, getSignal());
+    await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' });
+    return exitCode;
   } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     terminal.printError(`${describeError(error)}\n`);
     return 1;
   }
 }
 
 async function runInProject(
-  { run, targetOptions }: ParsedCommand,
+  run: Parameters<Act>[0],
+  targetOptions: TargetOptions,
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<number> {

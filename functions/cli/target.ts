@@ -8,14 +8,12 @@ export interface Target {
   database: string;
   /** Address of a local Firestore; undefined in production. */
   address: string | undefined;
-  /** Whether the address comes from FIRESTORE_EMULATOR_HOST. */
-  isAddressGiven: boolean;
 }
 
 /** The options of a command that name its target. The commands that it prints repeat them. */
 export interface TargetOptions {
-  project: string | undefined;
-  database: string | undefined;
+  project?: string;
+  database?: string;
 }
 
 const LOCAL_ADDRESS = '127.0.0.1:8080';
@@ -25,9 +23,8 @@ export function resolveTarget(options: TargetOptions): Target {
   const named = options.project ?? getVariable('GOOGLE_CLOUD_PROJECT') ?? getVariable('GCLOUD_PROJECT');
   const project = named ?? readDefaultProject();
   const database = options.database ?? getVariable('DATABASE_ID') ?? DEFAULT_DATABASE_ID;
-  const given = getVariable('FIRESTORE_EMULATOR_HOST');
-  const address = given ?? (project.startsWith('demo-') ? LOCAL_ADDRESS : undefined);
-  return { project, database, address, isAddressGiven: given !== undefined };
+  const local = project.startsWith('demo-') ? LOCAL_ADDRESS : undefined;
+  return { project, database, address: getVariable('FIRESTORE_EMULATOR_HOST') ?? local };
 }
 
 /** Returns a variable of the environment. One that is empty counts as unset. */
@@ -43,7 +40,7 @@ export function useTarget({ project, database, address }: Target): void {
   }
   process.env['FIRESTORE_EMULATOR_HOST'] = address;
   // Otherwise gRPC would use the proxy of http_proxy, which cannot reach this machine.
-  process.env['no_grpc_proxy'] = parseAddress(address).host;
+  process.env['no_grpc_proxy'] = parseHost(address);
   // Otherwise Google's libraries would look for a metadata server.
   process.env['METADATA_SERVER_DETECTION'] = 'none';
 }
@@ -54,12 +51,10 @@ export const describeTarget = ({ project, database, address }: Target): string =
 };
 
 /** @throws CommandError */
-export function parseAddress(address: string): { host: string; port: number } {
-  // A URL of this scheme has no default port, so it keeps every port.
-  const url = URL.canParse(`grpc://${address}`) ? new URL(`grpc://${address}`) : undefined;
-  if (url === undefined || url.port === '')
-    throw new CommandError(`FIRESTORE_EMULATOR_HOST is ${address}, but must be host:port.`);
-  return { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port) };
+function parseHost(address: string): string {
+  const [, host] = /^\[?(.+?)\]?:\d+$/.exec(address) ?? [];
+  if (host === undefined) throw new CommandError(`FIRESTORE_EMULATOR_HOST is ${address}, but must be host:port.`);
+  return host;
 }
 
 function readDefaultProject(): string {

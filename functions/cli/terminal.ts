@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import { abortable } from '../src/lib/clock';
 import { CommandError } from './errors';
-import { escapeControls, formatNumber } from './text';
+import { escapeControls } from './text';
 
 export interface Streams {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
@@ -11,11 +11,6 @@ export interface Streams {
 }
 
 type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
-
-const BAR_WIDTH = 40;
-
-/** The width of a terminal that does not report its width. */
-const DEFAULT_COLUMNS = 80;
 
 async function write(output: OutputStream, text: string, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<undefined>();
@@ -28,48 +23,25 @@ const escapeLines = (text: string): string => text.split('\n').map(escapeControl
 
 /** Prints text for the operator, and asks for confirmation. */
 export class Terminal {
-  #isBarOpen = false;
-
   constructor(readonly streams: Streams) {}
 
   print(text: string): void {
-    this.#endBar();
     this.streams.stdout.write(text);
   }
 
   /** Writes text, and waits until it is written or the command has to stop. @throws the error of the output */
   write(text: string, signal: AbortSignal): Promise<void> {
-    this.#endBar();
     return write(this.streams.stdout, text, signal);
   }
 
   /** As {@link write}, for the text of {@link printError}. */
   writeError(text: string, signal: AbortSignal): Promise<void> {
-    this.#endBar();
     return write(this.streams.stderr, escapeLines(text), signal);
   }
 
   /** Prints an error or a note. The text can quote stored text, so control characters are escaped in each line. */
   printError(text: string): void {
-    this.#endBar();
     this.streams.stderr.write(escapeLines(text));
-  }
-
-  /** Draws a progress bar on its own line, if standard error is a terminal and the total is not 0. */
-  drawProgress(done: number, total: number, unit: string): void {
-    const { stderr } = this.streams;
-    if (stderr.isTTY !== true || total === 0) return;
-    const bar = '█'.repeat(Math.round((Math.min(done, total) / total) * BAR_WIDTH)).padEnd(BAR_WIDTH, '░');
-    const line = `  ${bar} ${formatNumber(done)} of ${formatNumber(total)} ${unit}`;
-    // The next bar could not overwrite a line that wraps.
-    stderr.write(`\r${line.slice(0, (stderr.columns ?? DEFAULT_COLUMNS) - 1)}`);
-    this.#isBarOpen = true;
-    if (done >= total) this.#endBar();
-  }
-
-  #endBar(): void {
-    if (this.#isBarOpen) this.streams.stderr.write('\n');
-    this.#isBarOpen = false;
   }
 
   /** Asks the operator to confirm. @throws CommandError unless the answer is yes */

@@ -54,12 +54,14 @@ export interface FoundKey {
  * ids, so one id can match the keys of several clients, and all types are tried.
  */
 export async function findKeys(db: Database, id: string, idTypes: readonly IdType[] = ID_TYPES): Promise<FoundKey[]> {
-  const found = new Map<string, Omit<FoundKey, 'key'> & { reference: KeyReference }>();
-  const add = (reference: KeyReference, idType: IdType, requests: DocumentSnapshot[] = []) => {
-    const entry = found.get(reference.path) ?? { reference, idTypes: [], requests: [] };
-    if (!entry.idTypes.includes(idType)) entry.idTypes.push(idType);
-    entry.requests.push(...requests);
-    found.set(reference.path, entry);
+  const found = new Map<string, Omit<FoundKey, 'key'>>();
+  const add = ({ path }: KeyReference, idType: IdType, request?: DocumentSnapshot) => {
+    const { idTypes, requests } = found.get(path) ?? { idTypes: [], requests: [] };
+    const isKnown = idTypes.includes(idType);
+    found.set(path, {
+      idTypes: isKnown ? idTypes : [...idTypes, idType],
+      requests: request === undefined ? requests : [...requests, request],
+    });
   };
   const matches = await Promise.all(idTypes.map((idType) => findRequests(db, id, idType)));
   for (const [i, idType] of idTypes.entries()) {
@@ -67,21 +69,21 @@ export async function findKeys(db: Database, id: string, idTypes: readonly IdTyp
     else if (idType === 'hash' && isDocumentId(id)) add(keyRecords(db).doc(id), idType);
     for (const request of matches[i] ?? []) {
       const boqListId: unknown = request.get('info.boq_list_id');
-      if (typeof boqListId === 'string') add(keyDocument(db, boqListId), idType, [request]);
+      if (typeof boqListId === 'string') add(keyDocument(db, boqListId), idType, request);
     }
   }
   const keys = await getAll(
     db,
-    [...found.values()].map(({ reference }) => reference),
+    [...found.keys()].map((path) => db.firestore.doc(path)),
   );
-  return [...found.values()].flatMap(({ idTypes, requests }, i) => {
-    const key = keys[i];
-    return key?.exists === true ? [{ key: toKeySnapshot(key), idTypes, requests }] : [];
+  return keys.flatMap((key) => {
+    const match = found.get(key.ref.path);
+    return key.exists && match !== undefined ? [{ key: toKeySnapshot(key), ...match }] : [];
   });
 }
 
 /** Maximum number of requests that an id of one type finds, because clients can repeat a request id without limit. */
-export const MAX_MATCHES = 20;
+const MAX_MATCHES = 20;
 
 /** Finds the request records that have an id of this type; none for a `boq_list_id` or a hash, which have no index. */
 export async function findRequests(db: Database, id: string, idType: IdType): Promise<DocumentSnapshot[]> {
@@ -95,14 +97,8 @@ export async function findRequests(db: Database, id: string, idType: IdType): Pr
 export const getAll = (db: Database, references: readonly KeyReference[]): Promise<DocumentSnapshot[]> =>
   references.length === 0 ? Promise.resolve([]) : db.getAll(...references);
 
-/** Selects keys without lists, or whose request named a currency other than the market's. */
-export type CompletionFilter = { field: 'lists'; value: null } | { field: 'lists.currency_differs'; value: true };
-
-/** Returns a query for the keys with one of these statuses, in order of id. */
-export function selectKeys(db: Database, statuses: readonly KeyStatus[], filter?: CompletionFilter): Query {
-  const keys = keyRecords(db).where('status', 'in', statuses);
-  return (filter === undefined ? keys : keys.where(filter.field, '==', filter.value)).orderBy('__name__');
-}
+export const selectKeys = (db: Database, statuses: readonly KeyStatus[]): Query =>
+  keyRecords(db).where('status', 'in', statuses);
 
 /** The statuses of the keys that are neither completed nor released. */
 export const UNRESOLVED_STATUSES = ['processing', 'requires_review'] as const satisfies KeyStatus[];

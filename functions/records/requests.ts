@@ -97,10 +97,9 @@ function toAcceptedRequest(request: DocumentSnapshot, key: KeySnapshot | undefin
       key,
     };
   }
-  if (request.get('released') !== undefined) return { request, row: { ...row, status: 'released' }, key: undefined };
-  return record === 'unreadable'
-    ? { request, row: { ...row, status: 'unreadable' }, key }
-    : { request, row, key: undefined };
+  const isReleased = request.get('released') !== undefined;
+  if (record === 'unreadable' && !isReleased) return { request, row: { ...row, status: 'unreadable' }, key };
+  return { request, row: isReleased ? { ...row, status: 'released' } : row, key: undefined };
 }
 
 const toNumber = (value: unknown): number | null => (typeof value === 'number' ? value : null);

@@ -1,7 +1,4 @@
-import { retry } from '../../src/lib/firestore/retry';
 import { ID_TYPE_OF } from '../../records/find';
-import { keyRecords } from '../../src/lib/repositories/keys';
-import { CALL_TIMEOUTS_MS } from '../../src/lib/time-limits';
 import { audit, type AuditReport } from '../../audit/audit';
 import type { Violation } from '../../audit/violation';
 import { formatCommand, formatDocumentCommand } from '../format';
@@ -22,13 +19,10 @@ export async function auditRecords(
 ): Promise<number> {
   const { terminal, db, workContext, targetOptions } = context;
   const startedAt = workContext.clock.elapsedMs();
-  const total = await retry(() => db.count(keyRecords(db), CALL_TIMEOUTS_MS.query), workContext, 'outage');
   const sampleSize = full === true ? Infinity : sample;
   const format = json === true ? toViolationLine : formatViolation;
-  const report = await audit(db, workContext, sampleSize, {
-    onViolation: (violation) => terminal.print(format(violation, targetOptions)),
-    onProgress: (keys) => terminal.drawProgress(keys, Math.max(keys, total), 'keys'),
-  });
+  const onViolation = (violation: Violation) => terminal.print(format(violation, targetOptions));
+  const report = await audit(db, workContext, sampleSize, onViolation);
   const duration_ms = Math.round(workContext.clock.elapsedMs() - startedAt);
   if (json === true) terminal.print(toJsonLine(createSummary(report, duration_ms)));
   else terminal.print(formatReport(report, sampleSize));

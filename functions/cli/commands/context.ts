@@ -7,7 +7,6 @@ import {
   findAttemptDocuments,
   findKeys,
   isReadable,
-  MAX_MATCHES,
   type FoundKey,
   type IdType,
   type ReadableKey,
@@ -17,7 +16,7 @@ import { isLeaseHeld } from '../../src/price-lists/key';
 import { formatId, formatTime } from '../format';
 import type { TargetOptions } from '../target';
 import type { Terminal } from '../terminal';
-import { count, escapeJsonControls, quoteId } from '../text';
+import { escapeJsonControls, quoteId } from '../text';
 
 export interface CommandContext {
   readonly terminal: Terminal;
@@ -58,9 +57,8 @@ export async function findKey(id: string, { idType }: IdOptions, context: Comman
     const named = isReadable(key) ? `${quoteId(key.record.boq_list_id)} of ${key.record.key_id}, ` : '';
     return `\n  ${formatId(key.reference.id, 'hash')}  # ${named}by ${idTypes.join(', ')}`;
   });
-  const more = found.length < MAX_MATCHES ? '' : ', and perhaps more';
   throw new CommandError(
-    `The id ${quoteId(id)} matches ${count(found.length, 'key')}${more}. Run the command again with one of these:\n${matches.join('')}`,
+    `The id ${quoteId(id)} matches several keys. Run the command again with one of these:\n${matches.join('')}`,
   );
 }
 

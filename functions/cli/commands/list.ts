@@ -1,10 +1,5 @@
-import {
-  isReadable,
-  selectKeys,
-  UNRESOLVED_STATUSES,
-  type CompletionFilter,
-  type ReadableKey,
-} from '../../records/find';
+import type { Query } from 'firebase-admin/firestore';
+import { isReadable, selectKeys, UNRESOLVED_STATUSES, type ReadableKey } from '../../records/find';
 import { readPages } from '../../records/pages';
 import { toKeySnapshot, type KeySnapshot } from '../../src/lib/repositories/keys';
 import type { KeyStatus } from '../../src/lib/schemas/key-record';
@@ -23,17 +18,16 @@ export interface ListOptions {
   json?: true;
 }
 
-const WITHOUT_LISTS: CompletionFilter = { field: 'lists', value: null };
-const OTHER_CURRENCY: CompletionFilter = { field: 'lists.currency_differs', value: true };
-
 export async function list(
   { status: given, withoutLists, otherCurrency, limit, json }: ListOptions,
   context: CommandContext,
 ): Promise<number> {
-  const { terminal } = context;
-  const filter = withoutLists ? WITHOUT_LISTS : otherCurrency ? OTHER_CURRENCY : undefined;
-  const status = filter === undefined ? given : (['completed'] as const);
-  const { keys, unreadable } = await readKeys(status ?? UNRESOLVED_STATUSES, context, filter);
+  const { terminal, db } = context;
+  const status = withoutLists || otherCurrency ? (['completed'] as const) : given;
+  let query = selectKeys(db, status ?? UNRESOLVED_STATUSES);
+  if (withoutLists) query = query.where('lists', '==', null);
+  if (otherCurrency) query = query.where('lists.currency_differs', '==', true);
+  const { keys, unreadable } = await readKeys(query, context);
   const now = keys.reduce((latest, { readAt }) => Math.max(latest, readAt), 0);
   const inProgress = keys.filter(({ record, readAt }) => isLeaseHeld(record, readAt));
   const summaries = keys
@@ -48,11 +42,8 @@ export async function list(
     terminal.printError(note);
   } else {
     terminal.print(formatKeys(summaries, limit, isDefault, now));
-    if (summaries.length > limit) {
-      const status = given === undefined ? '' : ` --status ${given.join(' ')}`;
-      const selection = withoutLists ? ' --without-lists' : otherCurrency ? ' --other-currency' : status;
-      terminal.print(`\n${formatRest(summaries.length, limit, selection, context.targetOptions)}`);
-    }
+    if (summaries.length > limit)
+      terminal.print(`\n${formatRest(summaries.length, limit, isDefault, context.targetOptions)}`);
     if (isDefault) terminal.print(`${summaries.length > 0 ? '\n' : ''}${note}`);
     const first = summaries.find(needsOperator) ?? summaries[0];
     if (first !== undefined)
@@ -62,15 +53,13 @@ export async function list(
   return 0;
 }
 
-/** Reads the keys with one of these statuses. @returns also the paths of the records that do not parse */
+/** Reads the keys of a query. @returns also the paths of the records that do not parse */
 export async function readKeys(
-  statuses: readonly KeyStatus[],
+  query: Query,
   { db, workContext }: CommandContext,
-  filter?: CompletionFilter,
 ): Promise<{ keys: ReadableKey[]; unreadable: string[] }> {
   const keys: KeySnapshot[] = [];
-  for await (const page of readPages(db, workContext, selectKeys(db, statuses, filter)))
-    keys.push(...page.map(toKeySnapshot));
+  for await (const page of readPages(db, workContext, query.orderBy('__name__'))) keys.push(...page.map(toKeySnapshot));
   const unreadable = keys.filter(({ record }) => record === 'unreadable').map(({ reference }) => reference.path);
   return { keys: keys.filter(isReadable), unreadable };
 }

@@ -1,9 +1,7 @@
-import type { ReadableKey } from '../../records/find';
+import { selectKeys } from '../../records/find';
 import type { FailureCause, KeyRecord } from '../../src/lib/schemas/key-record';
 import { ResolutionError, resume } from '../resolve';
-import { UnusablePayloadError } from '../../src/price-lists/payload';
 import { describeError } from '../errors';
-import { readPayload } from '../facts';
 import { count, escapeControls, escapeJsonControls, quoteId } from '../text';
 import { readKeys } from './list';
 import {
@@ -61,7 +59,8 @@ export async function resumeKeys(
       if (status === 'completed' && response !== null)
         report({ boq_list_id, result: 'completed', reason: null, response });
       else {
-        await assertResumable(key, context);
+        if (status === 'released') throw new ResolutionError('key_released');
+        assertActionAllowed(key);
         pending.push(key.record);
       }
     });
@@ -74,28 +73,23 @@ export async function resumeKeys(
   }
   if (pending.length > 0) await confirmResume(pending, options, context);
   else if (options.cause !== undefined) context.terminal.printError(`No key failed for the cause ${options.cause}.\n`);
+  const decision = { by: getOperatorName(options), reason: options.reason ?? null };
   for (const record of pending) {
     const { boq_list_id } = record;
     await attempt(boq_list_id, async () => {
-      const response = await resumeKey(record, options, context);
+      const { db, workContext } = context;
+      const response = await resume(record, decision, db, workContext);
       report({ boq_list_id, result: 'resumed', reason: null, response });
     });
   }
   return failures === 0 ? 0 : 1;
 }
 
-/** Finds the keys that require review for a cause, oldest first. Each payload is read when its key is resumed. */
+/** Finds the keys that require review for a cause, oldest first. */
 async function findFailed(cause: FailureCause, context: CommandContext): Promise<KeyRecord[]> {
-  const { keys } = await readKeys(['requires_review'], context);
+  const { keys } = await readKeys(selectKeys(context.db, ['requires_review']), context);
   const records = keys.map(({ record }) => record);
   return records.filter(({ failure_cause }) => failure_cause === cause).sort((a, b) => a.updated_at - b.updated_at);
-}
-
-async function assertResumable(key: ReadableKey, context: CommandContext): Promise<void> {
-  if (key.record.status === 'released') throw new ResolutionError('key_released');
-  assertActionAllowed(key);
-  const payload = await readPayload(key.record, context);
-  if (payload instanceof UnusablePayloadError) throw payload;
 }
 
 /** How many keys the question names at most. */
@@ -116,15 +110,6 @@ async function confirmResume(
       ? 'There are no lists, because no market matched.'
       : `The entries of ${count(products, 'product')} are written, and the lists become ready.`;
   await terminal.confirm(`This resumes ${keys}. ${lists} The response is stored for the client.`, workContext.signal);
-}
-
-function resumeKey(record: KeyRecord, options: ResumeOptions, context: CommandContext): Promise<string> {
-  const { terminal, db, workContext } = context;
-  const decision = { by: getOperatorName(options), reason: options.reason ?? null };
-  const unit = `entries of ${quoteId(record.boq_list_id)}`;
-  return resume(record, decision, db, workContext, ({ entries_written, entries_total }) =>
-    terminal.drawProgress(entries_written, entries_total, unit),
-  );
 }
 
 function printResult(result: ResumeResult, { json }: ResumeOptions, { terminal }: CommandContext): void {

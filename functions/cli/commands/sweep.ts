@@ -2,10 +2,11 @@ import { readDueKeys, type KeySnapshot } from '../../src/lib/repositories/keys';
 import { retry } from '../../src/lib/firestore/retry';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { settleLease } from '../../src/price-lists/key';
-import { canResumeAutomatically, describeSweepObstacle, getSweepDueAt } from '../../src/price-lists/schedule';
-import { sweep } from '../../src/price-lists/sweep';
+import { canResumeAutomatically, describeSweepObstacle } from '../../src/price-lists/schedule';
+import { sweep, type SweepResult } from '../../src/price-lists/sweep';
 import { describeUnreadable } from '../errors';
-import { formatSweepLine, type SweepLine } from '../format';
+import { formatTime } from '../format';
+import { escapeControls, quoteId } from '../text';
 import { toJsonLine, type CommandContext } from './context';
 
 export interface SweepCommandOptions {
@@ -13,21 +14,25 @@ export interface SweepCommandOptions {
   json?: true;
 }
 
+/** What a sweep did with a key, or would do. */
+type PrintedResult = Omit<SweepResult, 'result'> & { result: SweepResult['result'] | 'would_resume' };
+
 export async function sweepKeys({ dryRun, json }: SweepCommandOptions, context: CommandContext): Promise<number> {
   const { terminal, db, workContext } = context;
   const { signal } = workContext;
   let found = 0;
   // A line that cannot be written rejects, so the key stays due.
-  const print = ({ time, result, reason }: Omit<SweepLine, 'boq_list_id'>, { boq_list_id }: KeyRecord) => {
+  const print = ({ time, result, reason }: PrintedResult, { boq_list_id }: KeyRecord) => {
     found += 1;
-    const line: SweepLine = { time, boq_list_id, result, reason };
-    return terminal.write(json === true ? toJsonLine(line) : formatSweepLine(line), signal);
+    const suffix = reason === null ? '' : `: ${escapeControls(reason)}`;
+    const text = `${formatTime(time)}  ${quoteId(boq_list_id)} ${result}${suffix}\n`;
+    return terminal.write(json === true ? toJsonLine({ time, boq_list_id, result, reason }) : text, signal);
   };
   const onUnreadable = (path: string) => terminal.writeError(`${describeUnreadable(path)}\n`, signal);
   if (dryRun === true) {
     for (const key of await readAllDueKeys(context)) {
       if (key.record === 'unreadable') await onUnreadable(key.reference.path);
-      else if (key.record !== undefined) await previewKey(key.record, key.readAt, print);
+      else if (key.record !== undefined) await print(preview(key.record, key.readAt), key.record);
     }
   } else await sweep(db, workContext, { onResult: print, onUnreadable });
   if (found === 0)
@@ -42,14 +47,10 @@ async function readAllDueKeys({ db, workContext }: CommandContext): Promise<KeyS
   }
 }
 
-/** Prints what the sweep would do with a due key. It ignores one whose record has another due time. */
-async function previewKey(
-  record: KeyRecord,
-  time: number,
-  print: (line: Omit<SweepLine, 'boq_list_id'>, record: KeyRecord) => Promise<void>,
-): Promise<void> {
-  if ((getSweepDueAt(record) ?? Infinity) > time) return;
+/** Returns what the sweep would do with a due key. */
+function preview(record: KeyRecord, time: number): PrintedResult {
   const settled = settleLease(record, time);
-  if (canResumeAutomatically(settled)) await print({ time, result: 'would_resume', reason: settled.failure }, record);
-  else await print({ time, result: 'left', reason: describeSweepObstacle(settled) }, record);
+  return canResumeAutomatically(settled)
+    ? { time, result: 'would_resume', reason: settled.failure }
+    : { time, result: 'left', reason: describeSweepObstacle(settled) };
 }

@@ -107,35 +107,28 @@ const hold = <K extends 'Commit' | 'RunQuery'>(rpc: K, match: (call: Call<K>) =>
 
 const holdQuery = (collection: string) => hold('RunQuery', ({ request }) => request.query.collectionId === collection);
 
-describe('a connection that goes silent is replaced before the retries end', () => {
-  const moments = [
-    { name: 'completion', hold: () => hold('Commit', isKeyEvent), work: () => create('completion') },
-    { name: 'batch of entries', hold: () => hold('Commit', isEntries), work: () => create('entries') },
-    { name: 'claim', hold: () => hold('Commit', isClaim), work: () => create('claim') },
-    { name: 'read', hold: () => holdQuery('markets'), work: read },
-    { name: 'sweep', hold: () => holdQuery('price_list_idempotency'), work: runSweep },
-  ];
-  const results = new Map<string, unknown>();
-
-  beforeAll(async () => {
-    await create('crashed');
-    const crashed = service.db.doc(`price_list_idempotency/${keyDocumentId('crashed')}`);
-    await updateKey(crashed, { ...CRASHED, response: null });
-    const running = [];
-    for (const { name, hold: holdCall, work } of moments) {
-      const held = holdCall();
-      const result: Promise<unknown> = work().catch((error: unknown) => error);
-      running.push(result.then((value) => results.set(name, value)));
-      await waitUntilFired(held, result);
-    }
-    silence();
-    release(undefined);
-    await Promise.all(running);
-  });
-
-  test.each(moments)('under a $name', ({ name }) => {
-    expect(results.get(name)).toEqual(name === 'sweep' ? ['resumed'] : 200);
-  });
+test('a connection that goes silent is replaced before the retries end, under each kind of call', async () => {
+  await create('crashed');
+  const crashed = service.db.doc(`price_list_idempotency/${keyDocumentId('crashed')}`);
+  await updateKey(crashed, { ...CRASHED, response: null });
+  const results: Record<string, unknown> = {};
+  const running: Promise<unknown>[] = [];
+  for (const [name, holdCall, work] of [
+    ['completion', () => hold('Commit', isKeyEvent), () => create('completion')],
+    ['batch of entries', () => hold('Commit', isEntries), () => create('entries')],
+    ['claim', () => hold('Commit', isClaim), () => create('claim')],
+    ['read', () => holdQuery('markets'), read],
+    ['sweep', () => holdQuery('price_list_idempotency'), runSweep],
+  ] as const) {
+    const held = holdCall();
+    const result: Promise<unknown> = work().catch((error: unknown) => error);
+    running.push(result.then((value) => (results[name] = value)));
+    await waitUntilFired(held, result);
+  }
+  silence();
+  release(undefined);
+  await Promise.all(running);
+  expect(results).toEqual({ completion: 200, 'batch of entries': 200, claim: 200, read: 200, sweep: ['resumed'] });
 });
 
 test('an outage ends in 200 for calls that began in it, and connections are tried often until then', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { CommittedChange, EmbeddedFirestore, MapValue, Value } from '../../../packages/firestore-local/src';
-import { parseKeyRecord, type KeyRecord } from '../../src/lib/schemas/key-record';
+import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { requireKeyRecord } from '../support/key-records';
-import { LIST_STATUS } from './invariants';
+import { LIST_STATUS } from '../../audit/expected';
 
 /** The record of a key between two commits. Undefined before the first claim. */
 export type KeyState = KeyRecord | undefined;
@@ -98,15 +98,10 @@ export class KeyMonitor {
 
   #applyKeyChange(change: Change): void {
     assert(change.after, 'a key record is never deleted');
-    // Another program stored this record. A later change to it is a violation.
-    const { sweep_due_at: sweepDueAt, ...after } = change.after;
-    const { sweep_due_at: _, ...stored } = change.before ?? {};
-    if (parseKeyRecord(after, change.id) === undefined) {
-      if (change.before !== undefined) assert.deepEqual(after, stored, 'an unreadable record keeps its fields');
-      return;
-    }
-    const before = change.before && requireKeyRecord(stored);
-    const record = requireKeyRecord(after);
+    const toRecord = ({ sweep_due_at: _, ...stored }: Fields) => requireKeyRecord(stored);
+    const before = change.before && toRecord(change.before);
+    const record = toRecord(change.after);
+    const sweepDueAt = change.after['sweep_due_at'];
     this.#momentsOf(record.boq_list_id).push({ state: record, by: this.getActor(), sweepDueAt });
     const isReleased = before?.lists === null && record.status === 'released';
     assert(before?.status !== 'completed' || isReleased, `completed is final, not ${record.status}`);

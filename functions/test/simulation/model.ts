@@ -52,8 +52,6 @@ export class ResponseModel {
     private readonly checkStored: () => Promise<unknown>,
     private readonly history: KeyMonitor,
     private readonly getNow: () => number,
-    /** The key of an unreadable record. */
-    private readonly unreadableKey: string,
   ) {}
 
   async assertResponse(observed: ObservedResponse): Promise<void> {
@@ -67,8 +65,7 @@ export class ResponseModel {
         await this.#assertStored(observed, result);
         return;
       case 'rejected':
-        if (submission.info.boq_list_id === this.unreadableKey) assertNeedsReview(result.error);
-        else this.#assertRejected(observed, result.error, moments);
+        this.#assertRejected(observed, result.error, moments);
         return;
       case 'unexpected':
         // Its claim can have taken effect. The sweep then finishes the attempt, and the end of the schedule checks that.
@@ -147,11 +144,6 @@ export class ResponseModel {
     if (isFinal)
       assert.equal(error.code, 'idempotency_key_reused', 'a completed key always returns 200 to its own payload');
   }
-}
-
-function assertNeedsReview({ code, headers }: ApiError): void {
-  const expected = ['review_required', undefined];
-  assert.deepEqual([code, headers['Retry-After']], expected, 'an unreadable record waits for an operator');
 }
 
 /** Asserts that a Retry-After promises a resume by the sweep, and that without it an operator is needed. */

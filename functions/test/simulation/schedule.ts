@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Firestore } from 'firebase-admin/firestore';
-import { collections } from '../../src/lib/firestore/collections';
 import { retry } from '../../src/lib/firestore/retry';
 import { keyDocument, readKey } from '../../src/lib/repositories/keys';
 import { writeOptions } from '../../src/lib/runtime-options';
 import type { PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
-import { keyDocumentId, type KeyRecord } from '../../src/lib/schemas/key-record';
-import { getTimeLimitMs, SWEEP_START_MS } from '../../src/lib/time-limits';
+import type { KeyRecord } from '../../src/lib/schemas/key-record';
+import { getTimeLimitMs } from '../../src/lib/time-limits';
 import type { WorkContext } from '../../src/lib/work-context';
 import { createPriceLists } from '../../src/price-lists/create';
 import { computeFingerprint } from '../../src/price-lists/payload';
@@ -16,7 +15,6 @@ import type { EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { createRandom, spreadSeed, type Random } from '../../../local/sample/random';
 import { checkInvariants } from '../resilience/invariants';
 import { KeyMonitor } from '../resilience/monitor';
-import { createKeyRecord } from '../support/key-records';
 import { TEST_REQUEST } from '../support/price-lists';
 import { parseSubmission } from '../support/submissions';
 import { getResultName, isUndisturbed, ResponseModel, toClientResult, type ClientResult } from './model';
@@ -33,7 +31,7 @@ import {
 /**
  * In a schedule, clients repeat requests, operators resume and release keys, sweeps run, and calls
  * fail. Then the faults end, and every key of a client must be completed. The monitor checks every commit to
- * key records and lists. Some schedules begin with records that only another program can have stored.
+ * key records and lists.
  */
 
 export class InvariantViolation extends Error {
@@ -49,12 +47,6 @@ export class InvariantViolation extends Error {
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-
-/** The key of a record that another program has stored, which does not parse. */
-const UNREADABLE_KEY = 'boq-unreadable';
-
-/** Ids of the records that only another program can have stored. The last one is the record of another key. */
-const STRAYS = [keyDocumentId(UNREADABLE_KEY), 'unreadable-2', 'unreadable-3', 'misplaced'];
 
 /** How long deployed add price lists works before it stops itself. Here, sweeps and operators have the same time. */
 const BUDGET_MS = getTimeLimitMs(writeOptions, true);
@@ -85,8 +77,6 @@ class Schedule {
   readonly history: KeyMonitor;
   readonly #model: ResponseModel;
   readonly #keys: readonly string[];
-  /** Ids of the records that the schedule begins with. None of them is readable. */
-  readonly #strays: readonly string[];
   /** What sweeps reported: a key, and the start of the period in which it needed an operator. */
   readonly #reports = new Set<string>();
   #failure: unknown;
@@ -97,20 +87,17 @@ class Schedule {
   constructor(seed: number, db: Firestore, embedded: EmbeddedFirestore, broken?: BrokenParts) {
     this.#random = createRandom(spreadSeed(seed));
     this.#db = db;
-    this.#keys = this.#random.chance(0.4) ? ['boq-1', 'boq-2'] : ['boq-1'];
+    this.#keys = ['boq-1', 'boq-2', 'boq-3'].slice(0, this.#random.pick([1, 1, 1, 2, 3]));
     this.#submissions = this.#keys.flatMap((key) => this.#createPayloads(key));
-    this.#strays = STRAYS.slice(this.#random.pick([0, 0, 0, 2, 3, 4]));
-    if (this.#strays.length === STRAYS.length) this.#submissions.push(...this.#createPayloads(UNREADABLE_KEY));
     const getNow = () => this.world.now;
     const getActor = () => this.world.acting?.name;
     this.history = new KeyMonitor(embedded, this.#fail, getActor);
-    this.#model = new ResponseModel(() => this.#checkStored(), this.history, getNow, UNREADABLE_KEY);
+    this.#model = new ResponseModel(() => this.#checkStored(), this.history, getNow);
     this.world = new Simulator(this.#random, db, this.#fail, this.#checkLease, broken);
   }
 
   async run(): Promise<void> {
     await this.#db.doc('markets/market').set({ name: { en: 'A market' }, country_iso: 'egy', currency_iso: 'egp' });
-    await this.#storeStrays();
     const { int, pick } = this.#random;
     const start = (count: number, create: (number: number) => Promise<void>) =>
       Array.from({ length: count }, (_, i) => create(i + 1).catch(this.#fail));
@@ -133,22 +120,8 @@ class Schedule {
     await this.#end();
   }
 
-  async #storeStrays(): Promise<void> {
-    const misplaced = createKeyRecord({ boq_list_id: 'boq-misplaced' });
-    for (const id of this.#strays) {
-      const record = id === 'misplaced' ? misplaced : { schema_version: 2 };
-      await this.#getRecords()
-        .doc(id)
-        .set({ ...record, sweep_due_at: this.world.now });
-    }
-  }
-
-  #getRecords() {
-    return this.#db.collection(collections.priceListIdempotency);
-  }
-
   #checkStored(): Promise<unknown> {
-    return checkInvariants(this.#db, this.#submissions, this.#strays);
+    return checkInvariants(this.#db, this.#submissions);
   }
 
   readonly #fail = (error: unknown): void => {
@@ -272,19 +245,14 @@ class Schedule {
     }
   }
 
-  async #sweep(name: string): Promise<Process> {
+  async #sweep(name: string): Promise<void> {
     const process = this.world.process(name);
-    const due = await this.world.whilePaused(() => this.#readDueStrays());
-    const unreadable: string[] = [];
     const reporter: SweepReporter = {
       onResult: ({ result, reason }, { boq_list_id }) => {
         this.world.note(process, `${boq_list_id} ${result}: ${reason ?? ''}`);
         if (result === 'left') this.#checkReport(boq_list_id, process);
       },
-      onUnreadable: (path) => {
-        this.world.note(process, `${path} cannot be read`);
-        unreadable.push(path.slice(path.indexOf('/') + 1));
-      },
+      onUnreadable: (path) => this.#fail(new Error(`${path} cannot be read`)),
     };
     try {
       await this.world.run(process, BUDGET_MS, (context) => sweep(process.db, context, reporter));
@@ -292,21 +260,7 @@ class Schedule {
       this.world.note(process, `could not sweep: ${String(error)}`);
       const isCrash = error instanceof ProcessCrashed;
       assert(isCrash || !isUndisturbed(process), `the retries of a sweep overcome what they can: ${String(error)}`);
-      return process;
     }
-    if (countTroubles(process) > 0) return process;
-    // A record that another sweep has reported since this one began is due no longer.
-    const left = await this.world.whilePaused(() => this.#readDueStrays());
-    assert.deepEqual(left, [], 'a sweep takes every record that it cannot read out of its index');
-    const known = unreadable.filter((id) => due.includes(id));
-    assert.deepEqual(known, [...new Set(unreadable)], 'a sweep reports a record that it cannot read once');
-    return process;
-  }
-
-  /** Returns the ids of the strays that are in the sweep's index. */
-  async #readDueStrays(): Promise<string[]> {
-    const { docs } = await this.#getRecords().where('sweep_due_at', '>=', 0).get();
-    return docs.map(({ id }) => id).filter((id) => this.#strays.includes(id));
   }
 
   /** Fails if the key needs no operator. */
@@ -327,7 +281,6 @@ class Schedule {
       for (const key of this.#keys) await this.#endKey(key);
     });
     await this.#checkStored();
-    assert.deepEqual(await this.#readDueStrays(), [], 'an unreadable record leaves the index of the sweep');
   }
 
   async #runPhase(rates: FaultRates, run: () => Promise<void>): Promise<void> {
@@ -339,30 +292,19 @@ class Schedule {
     if (this.#failure !== undefined) throw this.#failure as Error;
   }
 
-  /** Sweeps until no key is due. Fails if a key stays due for too long. */
+  /** Sweeps every full minute until no key is due. No sweep leaves a key due that was due when it began. */
   async #heal(): Promise<void> {
     const scheduler = this.world.process('scheduler');
-    const startedAt = this.world.now;
-    const resumeAt = new Map(this.#keys.map((key) => [key, this.#getResumeAt(key) ?? startedAt]));
-    let hangs = 0;
     for (let i = 1; i === 1 || this.#keys.some((key) => this.history.getDueAt(key) !== undefined); i += 1) {
       await scheduler.context.clock.sleep(MINUTE - (this.world.now % MINUTE), NEVER);
-      const { lostMs } = await this.#sweep(`last-sweep-${i}`);
-      if (lostMs > 0) hangs += 1;
+      const startedAt = this.world.now;
+      await this.#sweep(`last-sweep-${i}`);
       for (const key of this.#keys) {
-        const dueAt = Math.max(startedAt, resumeAt.get(key) ?? startedAt);
-        const isLate = this.world.now > dueAt + SWEEP_START_MS + (1 + hangs) * MINUTE;
-        const isWaiting = this.#getResumeAt(key) !== undefined;
-        assert(!isLate || !isWaiting, `${key} is ready a minute after it is due, and one more for each call that hung`);
+        const dueAt = this.history.getDueAt(key) ?? Infinity;
+        assert(dueAt > startedAt, `a sweep leaves no key due, even if one of its calls hangs: ${key}`);
       }
       assert(i < 60, 'each key that needs an operator is reported');
     }
-  }
-
-  /** Returns when the sweep resumes the attempt of a key, or undefined for never. */
-  #getResumeAt(key: string): number | undefined {
-    const needsOperator = this.history.getReviewStart(key) !== undefined;
-    return needsOperator ? undefined : this.history.getDueAt(key);
   }
 
   async #endKey(key: string): Promise<void> {
@@ -391,9 +333,5 @@ class Schedule {
     return true;
   }
 }
-
-/** Returns a number that grows with each fault that can keep a process from its next commit. */
-const countTroubles = ({ state, faultCount, conflicts, lostMs, stopped }: Process): number =>
-  faultCount + conflicts + lostMs + [state === 'dead', stopped].filter(Boolean).length;
 
 const NEVER = new AbortController().signal;

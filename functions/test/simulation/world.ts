@@ -57,26 +57,13 @@ export class Process {
   readonly hangs = new Map<string, number>();
   /** Aborts the work of the process. */
   readonly ending = new AbortController();
-  readonly context: WorkContext;
-  readonly db: Database;
-  readonly #death = Promise.withResolvers<never>();
+  /** Its promise rejects with {@link ProcessCrashed} when the process dies. */
+  readonly death = Promise.withResolvers<never>();
+  context!: WorkContext;
+  db!: Database;
 
-  constructor(
-    readonly name: string,
-    connect: (process: Process) => Pick<Process, 'context' | 'db'>,
-  ) {
-    ({ context: this.context, db: this.db } = connect(this));
-    this.died.catch(() => undefined);
-  }
-
-  /** Rejects with {@link ProcessCrashed} when the process dies. */
-  get died(): Promise<never> {
-    return this.#death.promise;
-  }
-
-  die(): void {
-    this.state = 'dead';
-    this.#death.reject(new ProcessCrashed());
+  constructor(readonly name: string) {
+    this.death.promise.catch(() => undefined);
   }
 }
 
@@ -181,22 +168,22 @@ export class Simulator {
     // Real clock: the timeouts inside a call must not advance virtual time.
     const real = createWorkContext(new AbortController().signal);
     let tokens = 0;
-    return new Process(name, (process) => {
-      const clock: Clock = {
-        elapsedMs: () => startMs + (this.now - createdAt) * rate,
-        sleep: (ms, signal) => this.#sleep(process, ms / rate, signal),
-        createTimeout: (ms, createReason, ...parents) => {
-          const controller = new AbortController();
-          const cancel = this.#startTimer(process, ms / rate, () => controller.abort(createReason()));
-          return { signal: AbortSignal.any([controller.signal, ...parents]), cancel };
-        },
-      };
-      const newToken = () => `${name}/${(tokens += 1)}`;
-      const random = () => this.random.next();
-      const context = { ...real, clock, random, newToken, sizes: SIZES, signal: process.ending.signal };
-      const db = this.#gateDatabase(createDatabase(this.firestore, real), process);
-      return { context, db: this.broken.db?.(db, context) ?? db };
-    });
+    const process = new Process(name);
+    const clock: Clock = {
+      elapsedMs: () => startMs + (this.now - createdAt) * rate,
+      sleep: (ms, signal) => this.#sleep(process, ms / rate, signal),
+      createTimeout: (ms, createReason, ...parents) => {
+        const controller = new AbortController();
+        const cancel = this.#startTimer(process, ms / rate, () => controller.abort(createReason()));
+        return { signal: AbortSignal.any([controller.signal, ...parents]), cancel };
+      },
+    };
+    const newToken = () => `${name}/${(tokens += 1)}`;
+    const random = () => this.random.next();
+    process.context = { ...real, clock, random, newToken, sizes: SIZES, signal: process.ending.signal };
+    const db = this.#gateDatabase(createDatabase(this.firestore, real), process);
+    process.db = this.broken.db?.(db, process.context) ?? db;
+    return process;
   }
 
   /** Runs the work of a process, and aborts it after `budgetMs`. @throws ProcessCrashed when the process dies */
@@ -216,7 +203,7 @@ export class Simulator {
     };
     this.#running.add(process);
     try {
-      return await Promise.race([work(this.broken.context?.(context) ?? context), process.died]);
+      return await Promise.race([work(this.broken.context?.(context) ?? context), process.death.promise]);
     } finally {
       process.stop = undefined;
       if (process.state === 'running') process.state = 'responded';
@@ -414,7 +401,8 @@ export class Simulator {
 
   #kill(process: Process): void {
     this.#waiting = this.#waiting.filter((waiting) => waiting.process !== process);
-    process.die();
+    process.state = 'dead';
+    process.death.reject(new ProcessCrashed());
   }
 }
 

@@ -1,5 +1,5 @@
+import type { PriceListInfo } from '../../src/lib/schemas/add-price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
-import type { Progress } from '../../src/price-lists/entries';
 import { resume } from '../../cli/resolve';
 import { TEST_BATCH } from './batches';
 import { failCommits, isEntries } from './commits';
@@ -20,15 +20,17 @@ export const CRASHED = {
 export const STOPPED = { failure: 'the instance stops', failure_cause: 'stopped' } as const;
 
 export const PRODUCTS = 2 * TEST_BATCH + 1;
-export const createBody = (key: string) => createPriceListBody(PRODUCTS, { boq_list_id: key });
+
+export const createBody = (key: string, info: Partial<PriceListInfo> = {}) =>
+  createPriceListBody(PRODUCTS, { boq_list_id: key, ...info });
 
 /** Gives each test of a file an empty database with a market, and functions that create, fail and resume price lists without HTTP. */
 export function useFailedAttempts() {
   const creations = useCreations();
   const { database, getKey } = creations;
 
-  async function create(key: string) {
-    const { result } = await creations.create(createBody(key));
+  async function create(key: string, info?: Partial<PriceListInfo>) {
+    const { result } = await creations.create(createBody(key, info));
     if (result instanceof Error) throw result;
     return result;
   }
@@ -44,20 +46,17 @@ export function useFailedAttempts() {
     return readKey(key);
   }
 
-  const check = (...keys: string[]) => creations.check(...keys.map(createBody));
+  const check = (...keys: string[]) => creations.check(...keys.map((key) => createBody(key)));
 
   const deletePayload = ({ document_id }: KeyRecord) =>
     database.client.doc(`price_list_requests/${document_id}/price_list_payload/0000`).delete();
 
   const getPriceList = ({ lists }: KeyRecord) => database.client.doc(`price_lists/${lists?.price_list_id}`);
 
-  async function runResume(record: KeyRecord) {
+  async function runResume(record: KeyRecord): Promise<unknown> {
     const { db, context } = database.open();
-    const progress: Progress[] = [];
-    const onProgress = (written: Progress) => progress.push({ ...written });
     const decision = { by: 'operator', reason: 'checked' };
-    const outcome: unknown = await resume(record, decision, db, context, onProgress).catch((error: unknown) => error);
-    return { outcome, progress };
+    return resume(record, decision, db, context).catch((error: unknown) => error);
   }
 
   return { database, create, getKey, readKey, fail, check, deletePayload, getPriceList, runResume };

@@ -1,4 +1,4 @@
-import type { Firestore, QueryDocumentSnapshot } from 'firebase-admin/firestore';
+import type { Firestore, Query, QueryDocumentSnapshot } from 'firebase-admin/firestore';
 import {
   clearEmulator,
   startFirestore,
@@ -6,8 +6,8 @@ import {
   type EndedCall,
   type FirestoreFront,
 } from '../../../packages/firestore-local/src';
+import { subcollections } from '../../src/lib/firestore/collections';
 import { readDeclaredIndexes } from './declared-indexes';
-import { queryAllDocuments } from './sdk-internals';
 
 /** The `host:port` of another Firestore for the tests, such as Google's emulator (docs/testing.md). */
 export const { TEST_FIRESTORE } = process.env;
@@ -50,8 +50,10 @@ export function useFirestoreEmulator(address: string, project: string): void {
   process.env['METADATA_SERVER_DETECTION'] = 'none';
 }
 
-/** Reads all documents of a database in one query, for which the SDK has no public API. */
+/** Reads all documents of a database: those of every collection, and those below requests and lists. */
 export async function readAllDocuments(db: Firestore): Promise<QueryDocumentSnapshot[]> {
-  const { docs } = await queryAllDocuments(db).get();
-  return docs;
+  const below = Object.values(subcollections).map((id) => db.collectionGroup(id));
+  const queries: Query[] = [...(await db.listCollections()), ...below];
+  const found = await Promise.all(queries.map((query) => query.get()));
+  return found.flatMap(({ docs }) => docs);
 }

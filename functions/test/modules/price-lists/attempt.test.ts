@@ -275,21 +275,26 @@ describe('a creation that cannot continue', () => {
     });
 
     test.each([
-      ['60000', new Error('the time is up')],
-      ['2000', new StoppedError('the instance stops', 2_000)],
-    ])('waits no longer than %s ms, though a call hangs', async (ms, reason) => {
-      /** Shortens the reserve to a thousandth. */
+      [60_000, new Error('the time is up')],
+      [2_000, new StoppedError('the instance stops', 2_000)],
+    ])('waits no longer than %i ms, though a call hangs', async (ms, reason) => {
+      const reserves: number[] = [];
+      /** Shortens the reserve to what the read before the commit needs. */
       const createTimeout: Clock['createTimeout'] = (timeoutMs, createReason, ...parents) => {
         const isReserve = createReason().message.includes('reserved');
-        return systemClock.createTimeout(isReserve ? timeoutMs / 1_000 : timeoutMs, createReason, ...parents);
+        if (isReserve) reserves.push(timeoutMs);
+        return systemClock.createTimeout(isReserve ? 500 : timeoutMs, createReason, ...parents);
       };
       const clock = Object.assign(database.clock, { createTimeout });
       const end = new AbortController();
-      const { promise, resolve } = Promise.withResolvers<undefined>();
       atCommit(database, isEntries, () => end.abort(reason));
-      atCommit(database, isKeyEvent, () => promise);
-      const { result } = await create(BODY, { signal: end.signal, clock });
+      const { promise, resolve } = Promise.withResolvers<undefined>();
+      const held = atCommit(database, isKeyEvent, () => promise);
+      const created = create(BODY, { signal: end.signal, clock });
+      await waitUntilFired(held, created);
+      const { result } = await created;
       resolve(undefined);
+      expect(reserves).toEqual([ms]);
       expect(result).toHaveProperty('message', expect.stringContaining(`within the ${ms} ms reserved`));
     });
   });

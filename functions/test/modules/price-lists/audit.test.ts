@@ -1,169 +1,356 @@
-import { FieldValue, Timestamp, type DocumentData, type DocumentReference } from 'firebase-admin/firestore';
-import type { WorkContext } from '../../../src/lib/work-context';
-import { keyDocumentId, type KeyRecord } from '../../../src/lib/schemas/key-record';
+import { FieldValue, Timestamp, type DocumentData } from 'firebase-admin/firestore';
 import { audit } from '../../../audit/audit';
-import { createPriceLists } from '../../../src/price-lists/create';
+import type { Rule, Violation } from '../../../audit/violation';
 import { release } from '../../../cli/resolve';
-import type { Violation } from '../../../audit/violation';
-import { failCommits, isEntries } from '../../support/commits';
-import { TEST_START, useTestDatabase } from '../../support/database';
+import type { KeyRecord } from '../../../src/lib/schemas/key-record';
+import type { WorkContext } from '../../../src/lib/work-context';
 import { getAuditReads } from '../../support/billed-documents';
-import { TEST_REQUEST, updateKey, writeMarket } from '../../support/price-lists';
-import { createPriceListBody, parseSubmission } from '../../support/submissions';
+import { failCommits, isEntries, isKeyEvent } from '../../support/commits';
+import { TEST_START } from '../../support/database';
+import { PRODUCTS, useFailedAttempts } from '../../support/failed-attempts';
+import { updateKey } from '../../support/price-lists';
 
-/** Runs the audit without the command. checks.test.ts tests every rule except `key_readable` and `reference`. */
+/** Runs the audit without the command: on records as the service stores them, and on records that a test has changed. */
 
-const database = useTestDatabase();
-beforeEach(async () => {
-  database.reset();
-  await writeMarket(database.client);
-});
+const { database, create, getKey, readKey, fail, deletePayload } = useFailedAttempts();
 
-const PRODUCTS = 7;
-
-async function create(key: string, market_id = 'market-1'): Promise<KeyRecord> {
-  const { db, context } = database.open();
-  const body = createPriceListBody(PRODUCTS, { boq_list_id: key, market_id });
-  await createPriceLists(parseSubmission(body), TEST_REQUEST, db, context);
-  return readKey(key);
-}
-
-const getKey = (key: string) => database.client.collection('price_list_idempotency').doc(keyDocumentId(key));
-const readKey = async (key: string) => (await getKey(key).get()).data() as KeyRecord;
-
-/** Marks a payload for deletion as docs/data-model.md#retention describes. */
-async function retainUntil(request: DocumentReference, time: number): Promise<void> {
-  const { docs: chunks } = await request.collection('price_list_payload').select().get();
-  const batch = database.client.batch().update(request, { payload_expires_at: time });
-  for (const { ref } of chunks) batch.update(ref, { expire_at: Timestamp.fromMillis(time) });
-  await batch.commit();
-}
-
-/** Fails the attempt of a key for an operator, and releases it. The next creation claims the key again. */
-async function failAndRelease(key: string): Promise<KeyRecord> {
-  const fault = failCommits(database, isEntries, { nth: 2 });
-  await expect(create(key)).rejects.toMatchObject({ code: 'creation_failed' });
-  fault.remove();
-  const record = await readKey(key);
-  const { db, context } = database.open();
-  database.clock.advance(1_000);
-  await release(record, { by: 'ada', reason: 'x' }, db, context);
-  return record;
-}
-
-const set = (path: string, data: DocumentData) => database.client.doc(path).set(data);
+const MINUTE = 60_000;
+const LEASE_MS = 40_000;
+const DELETED = FieldValue.delete();
 
 async function runAudit(sampleSize = Infinity, changed: Partial<WorkContext> = {}) {
   const { db, context } = database.open(changed);
   const violations: Violation[] = [];
-  const progress: number[] = [];
-  const report = await audit(db, context, sampleSize, {
-    onViolation: (violation) => violations.push(violation),
-    onProgress: (keys) => progress.push(keys),
-  });
+  const report = await audit(db, context, sampleSize, (violation) => violations.push(violation));
   const found = violations.map(({ rule, boq_list_id, path, message }) => [rule, boq_list_id, path, message]);
-  return { report, found: found.sort(), progress };
+  return { report, found: found.sort(), violations };
 }
 
-test('it names a key record with ids that no document can have, and checks the other records', async () => {
-  await create('a');
-  await getKey('a').update({ 'lists.price_list_id': '__x__' });
-  await create('b');
-  await getKey('b').update({ fingerprint: 'another' });
-  const { report, found } = await runAudit();
-  expect(report.keys).toBe(2);
-  expect(found).toContainEqual([
-    'key_readable',
-    'a',
-    getKey('a').path,
-    'is not a valid key record of schema version 1',
-  ]);
-  expect(found).toContainEqual(['request', 'b', expect.any(String), 'differs from its attempt: fingerprint']);
-  expect(found.filter(([, key]) => key === null)).toEqual([]);
-});
+/** Returns the paths and the messages of the violations of a rule. */
+const findViolations = async (rule: Rule, sampleSize?: number) =>
+  (await runAudit(sampleSize)).found.filter(([each]) => each === rule).map(([, , path, message]) => [path, message]);
 
-test('it writes nothing', async () => {
-  await failAndRelease('a');
+const set = (path: string, data: DocumentData) => database.client.doc(path).set(data);
+const change = (path: string, data: DocumentData) => database.client.doc(path).update(data);
+
+async function runRelease(key: string): Promise<void> {
+  const { db, context } = database.open();
+  await release(await readKey(key), { by: 'ada', reason: 'x' }, db, context);
+}
+
+/** The keys with an attempt in each status. */
+const STATES = {
+  processing: async () => {
+    const fault = failCommits(database, (call) => isEntries(call) || isKeyEvent(call));
+    await expect(create('a')).rejects.toMatchObject({ code: 'creation_failed' });
+    fault.remove();
+  },
+  requires_review: () => fail('a'),
+  completed: () => create('a'),
+  released: async () => {
+    await fail('a');
+    await runRelease('a');
+  },
+} satisfies Record<KeyRecord['status'], () => Promise<unknown>>;
+
+/** Stores an attempt in a status on the key `a`. @returns the paths of its records */
+async function store(status: KeyRecord['status']) {
+  await STATES[status]();
+  const { document_id, lists } = await readKey('a');
+  const [costs, prices] = [
+    `expected_forward_costs/${lists?.expected_forward_cost_id}`,
+    `price_lists/${lists?.price_list_id}`,
+  ];
+  const request = `price_list_requests/${document_id}`;
+  return { key: getKey('a').path, request, payload: `${request}/price_list_payload`, costs, prices };
+}
+
+/** Releases an attempt, and lets another one claim its key. @returns the paths of the released one */
+async function storeEarlier() {
+  const paths = await store('released');
   await create('a');
-  const calls = database.recordCalls();
-  expect((await runAudit()).report).toMatchObject({ violations: 0, attempts: 2 });
-  expect(new Set(calls.map(({ rpc }) => rpc))).toEqual(
-    new Set(['RunQuery', 'BatchGetDocuments', 'RunAggregationQuery']),
+  return paths;
+}
+
+describe('the audit of records as the service stores them', () => {
+  test.each(Object.keys(STATES) as KeyRecord['status'][])(
+    'finds nothing wrong in an attempt that is %s',
+    async (status) => {
+      await store(status);
+      const calls = database.recordCalls();
+      expect(await runAudit()).toMatchObject({ found: [], report: { violations: 0, keys: 1, attempts: 1 } });
+      const reads = new Set(['RunQuery', 'BatchGetDocuments', 'RunAggregationQuery']);
+      expect(new Set(calls.map(({ rpc }) => rpc))).toEqual(reads);
+    },
   );
-});
 
-describe('the audit reads', () => {
+  test('reads only the request record and the payload of a key without lists', async () => {
+    await create('a', { market_id: 'nowhere' });
+    const document_reads = 1 + 2 + 1 + 1 + 1 + 4;
+    expect((await runAudit()).report).toMatchObject({ violations: 0, keys: 1, attempts: 1, document_reads });
+  });
+
+  test('counts a released attempt of a key that was claimed again', async () => {
+    await storeEarlier();
+    expect((await runAudit()).report).toMatchObject({ violations: 0, keys: 1, attempts: 2 });
+  });
+
   test.each([
     [0, 0],
-    [3, 2 * 3],
-    [PRODUCTS, 2 * PRODUCTS],
-    [PRODUCTS + 1, 2 * PRODUCTS],
-    [Infinity, 2 * PRODUCTS],
-  ])('the counts of both lists, and for a sample of %d a total of %d entries', async (sampleSize, entries) => {
+    [3, 3],
+    [PRODUCTS + 1, PRODUCTS],
+    [Infinity, PRODUCTS],
+  ])('reads the counts of both lists, and for a sample of %d %d entries of each', async (sampleSize, entries) => {
     await create('a');
-    const { report, found } = await runAudit(sampleSize, { random: Math.random });
     // It reads four pages, the request record, its chunk, two lists and two counts. For orphans it reads three
     // documents, and three queries find nothing.
-    expect(report).toMatchObject({
+    const document_reads = getAuditReads(1, entries);
+    expect((await runAudit(sampleSize, { random: Math.random })).report).toMatchObject({
       violations: 0,
-      keys: 1,
-      attempts: 1,
-      document_reads: getAuditReads(1, entries / 2),
-    });
-    expect(found).toEqual([]);
-  });
-
-  test('only the request record and the payload of a key without lists', async () => {
-    await create('a', 'nowhere');
-    expect((await runAudit()).report).toMatchObject({
-      violations: 0,
-      keys: 1,
-      attempts: 1,
-      document_reads: 1 + 2 + 1 + 1 + 1 + 4,
+      document_reads,
     });
   });
 
-  test('a released attempt of a key that was claimed again, and one that was not', async () => {
-    await failAndRelease('a');
-    const counts = { violations: 0, keys: 1, attempts: 1 };
-    expect((await runAudit()).report).toMatchObject(counts);
-    await create('a');
-    expect((await runAudit()).report).toMatchObject({ ...counts, attempts: 2 });
-  });
-
-  test('pages of 100, and reports its progress', async () => {
+  test('reads pages of 100', async () => {
     const batch = database.client.batch();
     for (let i = 0; i < 300; i += 1) batch.set(database.client.doc(`price_list_idempotency/${i}`), {});
     await batch.commit();
-    const { report, found, progress } = await runAudit();
+    const { report, found } = await runAudit();
     expect(report).toMatchObject({ violations: 300, keys: 300, attempts: 0, document_reads: 300 + 4 + 3 });
     expect(new Set(found.map(([, , path]) => path)).size).toBe(300);
-    expect(progress).toEqual(Array.from({ length: 300 }, (_, i) => i + 1));
   });
 
-  test('three keys, and repeats calls that failed', async () => {
+  test('repeats calls that failed', async () => {
     for (const key of ['a', 'b', 'c']) await create(key);
     const action = { kind: 'error', code: 'UNAVAILABLE' } as const;
     for (const rpc of ['RunQuery', 'BatchGetDocuments', 'RunAggregationQuery'] as const)
       database.firestore.faults.inject({ rpc, nth: 2, times: 2, action });
-    const { report } = await runAudit();
-    expect(report).toMatchObject({
-      violations: 0,
-      keys: 3,
-      attempts: 3,
-      document_reads: getAuditReads(3, PRODUCTS),
-    });
+    const document_reads = getAuditReads(3, PRODUCTS);
+    expect((await runAudit()).report).toMatchObject({ violations: 0, keys: 3, attempts: 3, document_reads });
   });
 });
 
-describe('the audit reports', () => {
+describe('a key record', () => {
+  const DUE = 'has 2026-06-01T00:00:00.000Z in sweep_due_at, but must have ';
+  const AT_LEASE_END = 'in sweep_due_at, but must have 2026-06-01T00:00:40.000Z';
+  const OVERDUE = 'has been due for 60 min, and no sweep has resumed or reported it';
+  const FUTURE =
+    'was changed at 2096-10-02T07:06:40.000Z, in the future, so no sweep resumes it before then: use resume or release';
+  const EXPIRED = 'is processing, but its lease expired 5 min ago, and no sweep has resumed it';
+  const LONG = 'has a lease until 2026-06-01T00:00:40.001Z, longer than any instance grants';
+
+  test.each<[Rule, KeyRecord['status'], update: DocumentData, laterMs: number, message: string | null]>([
+    ['key_record', 'processing', { owner: '' }, 0, 'is processing without an owner'],
+    ['key_record', 'requires_review', { owner: '' }, 0, null],
+    ['key_record', 'released', { actions: [] }, 0, 'is released without that action'],
+    ['sweep_due_at', 'completed', { sweep_due_at: TEST_START }, 0, `${DUE}none`],
+    ['sweep_due_at', 'processing', { sweep_due_at: TEST_START }, 0, `${DUE}2026-06-01T00:00:40.000Z`],
+    ['sweep_due_at', 'processing', { sweep_due_at: 9e15 }, 0, `has 9000000000000000 ${AT_LEASE_END}`],
+    ['sweep_due_at', 'processing', { sweep_due_at: DELETED }, 0, `has no time ${AT_LEASE_END}`],
+    // Once the sweep has reported the key, it is due no longer.
+    ['sweep_due_at', 'requires_review', { sweep_due_at: DELETED }, 60 * MINUTE, null],
+    ['sweep_due_at', 'requires_review', { updated_at: TEST_START + 1 }, 1, `${DUE}2026-06-01T00:00:00.001Z`],
+    ['sweep_due_at', 'requires_review', {}, 60 * MINUTE - 1, null],
+    ['sweep_due_at', 'requires_review', {}, 60 * MINUTE, OVERDUE],
+    ['sweep_due_at', 'requires_review', { updated_at: 4e12, sweep_due_at: 4e12 }, 0, FUTURE],
+    ['sweep_due_at', 'processing', {}, 120 * MINUTE, null],
+    ['lease', 'processing', {}, LEASE_MS + 5 * MINUTE - 1, null],
+    ['lease', 'processing', {}, LEASE_MS + 5 * MINUTE, EXPIRED],
+    ['lease', 'requires_review', {}, 60 * MINUTE, null],
+    ['lease', 'processing', { lease_expires_at: TEST_START + LEASE_MS + 1 }, 0, LONG],
+  ])('breaks the rule %s if it is %s with %j and read after %i ms: %s', async (rule, status, update, ms, message) => {
+    const { key } = await store(status);
+    await database.client.doc(key).set(update, { merge: true });
+    database.clock.advance(ms);
+    expect(await findViolations(rule)).toEqual(message === null ? [] : [[key, message]]);
+  });
+
+  test.each([
+    [
+      'of another version',
+      { schema_version: 2, boq_list_id: 'a' },
+      'a',
+      'is not a valid key record of schema version 2',
+    ],
+    ['without a version or a key', { schema_version: '2', boq_list_id: 1 }, null, 'is not a valid key record'],
+  ])('%s cannot be read', async (_, fields, key, message) => {
+    await set('price_list_idempotency/unknown', fields);
+    const { report, found } = await runAudit();
+    expect(report).toMatchObject({ keys: 1, attempts: 0, violations: 1 });
+    expect(found).toEqual([['key_readable', key, 'price_list_idempotency/unknown', message]]);
+  });
+
+  test('that cannot be read is the only violation of its attempt, and does not stop the audit', async () => {
+    const { key } = await store('completed');
+    await change(key, { 'lists.price_list_id': '__x__' });
+    await create('b');
+    await updateKey(getKey('b'), { trace_id: 'another' });
+    expect((await runAudit()).found).toEqual([
+      ['key_readable', 'a', key, 'is not a valid key record of schema version 1'],
+      ['request', 'b', expect.any(String), 'differs from its attempt: trace_id'],
+    ]);
+  });
+
+  test('under the hash of another key leaves its records without a key', async () => {
+    const { key } = await store('completed');
+    await getKey('elsewhere').set(await readKey('a'));
+    await database.client.doc(key).delete();
+    const rules = (await runAudit()).found.map(([rule]) => rule);
+    expect(rules).toEqual(['key_readable', 'reference', 'reference', 'reference']);
+  });
+});
+
+describe('a request record', () => {
+  const NOT_COMPARED = ['request_id', 'payload_chunks'];
+
+  test('with another or no value of any field is named with that field', async () => {
+    const { request } = await store('completed');
+    const stored = (await database.client.doc(request).get()).data() ?? {};
+    for (const name of Object.keys(stored)) {
+      for (const value of ['another', DELETED]) {
+        await change(request, { [name]: value });
+        const expected = NOT_COMPARED.includes(name) ? [] : [[request, `differs from its attempt: ${name}`]];
+        expect(await findViolations('request', 0)).toEqual(expected);
+        await set(request, stored);
+      }
+    }
+    await change(request, { products_count: 3, market_id: 'other', released: {} });
+    const message = 'differs from its attempt: products_count, market_id, released';
+    expect(await findViolations('request')).toEqual([[request, message]]);
+  });
+
+  test('of a released attempt says when, why and by whom', async () => {
+    const { request } = await store('released');
+    for (const field of ['at', 'failure', 'failure_cause', 'actions']) {
+      const stored = (await database.client.doc(request).get()).data() ?? {};
+      await change(request, { [`released.${field}`]: 'x' });
+      expect(await findViolations('request')).toEqual([[request, 'differs from its attempt: released']]);
+      await set(request, stored);
+    }
+  });
+
+  test('that does not exist', async () => {
+    const { request } = await store('completed');
+    await database.client.doc(request).delete();
+    expect(await findViolations('request')).toEqual([[request, 'does not exist']]);
+  });
+});
+
+describe('a payload', () => {
+  test.each<[KeyRecord['status'], isMarked: boolean, isAllowed: boolean]>([
+    ['processing', true, false],
+    ['requires_review', true, false],
+    ['completed', false, false],
+    ['completed', true, true],
+    ['released', true, true],
+  ])('of a %s attempt that retention (%j) has deleted', async (status, isMarked, isAllowed) => {
+    const { request, payload } = await store(status);
+    // docs/data-model.md#retention describes both fields.
+    if (isMarked) {
+      await change(request, { payload_expires_at: TEST_START });
+      await change(`${payload}/0000`, { expire_at: Timestamp.fromMillis(TEST_START) });
+    }
+    expect((await runAudit()).found).toEqual([]);
+    await deletePayload(await readKey('a'));
+    const { found, report } = await runAudit();
+    expect(report).toMatchObject({ attempts: 1, not_compared: 1 });
+    expect(found).toEqual(isAllowed ? [] : [['payload', 'a', payload, 'cannot be used: chunks of it are missing']]);
+    // The last 1 is for the key record, which the audit reads again before it reports the violation.
+    if (status === 'completed' && !isMarked) expect(report.document_reads).toBe(4 + 4 + 2 + 5 + 1);
+  });
+
+  test.each([
+    ['of another market', { market_id: 'other' }, 'differs from its attempt: market_id'],
+    ['of another name and month', { name: 'x', date: '07/2026' }, 'differs from its attempt: name, date'],
+    ['of more products', { products_count: 10 }, `has ${PRODUCTS} products, but its attempt has 10`],
+  ])('%s', async (_, update, message) => {
+    const { key, payload } = await store('requires_review');
+    await change(key, update);
+    expect(await findViolations('payload')).toEqual([[payload, message]]);
+  });
+
+  test('of another key', async () => {
+    const { key, payload } = await store('requires_review');
+    const other = await fail('b');
+    const path = `price_list_requests/${other.document_id}/price_list_payload/0000`;
+    await set(`${payload}/0000`, (await database.client.doc(path).get()).data() ?? {});
+    await change(key, { fingerprint: other.fingerprint });
+    expect(await findViolations('payload')).toEqual([[payload, 'differs from its attempt: boq_list_id']]);
+  });
+});
+
+describe('a response', () => {
+  test.each<[string, (response: object) => object, string]>([
+    ['has another message', (response) => ({ ...response, message: 'another' }), 'message'],
+    ['shows another count', (response) => ({ ...response, products_count: 3 }), 'products_count'],
+    ['has a field more', (response) => ({ ...response, more: 1 }), 'more'],
+    ['has a field less', (response) => ({ ...response, document_id: undefined }), 'document_id'],
+    ['differs twice', (response) => ({ ...response, success: false, market: null }), 'success, market'],
+    ['has another order', (response) => Object.fromEntries(Object.entries(response).reverse()), 'its bytes'],
+  ])('that %s', async (_, damage, names) => {
+    const { key } = await store('completed');
+    const response = JSON.parse(String((await readKey('a')).response)) as object;
+    await change(key, { response: JSON.stringify(damage(response)) });
+    const message = `has a response that differs from its records: ${names}`;
+    expect((await runAudit()).found).toEqual([['response', 'a', key, message]]);
+  });
+
+  test.each(['{', '1', 'null'])('that is %s is not a JSON object', async (response) => {
+    const { key } = await store('completed');
+    await change(key, { response });
+    expect(await findViolations('response')).toEqual([[key, 'has a response that is not JSON']]);
+  });
+});
+
+describe.each(['costs', 'prices'] as const)('a list of %s', (list) => {
+  const expectChanged = async (path: string, data: DocumentData, rule: Rule, message: string) => {
+    const stored = (await database.client.doc(path).get()).data() ?? {};
+    await change(path, data);
+    expect(await runAudit(0)).toMatchObject({ found: [[rule, 'a', path, message]] });
+    await set(path, stored);
+  };
+
+  test('with fields that differ from its attempt is named with them, once', async () => {
+    const { [list]: path } = await store('completed');
+    const expectNames = (data: DocumentData, names: string) =>
+      expectChanged(path, data, 'list_document', `differs from its attempt: ${names}`);
+    for (const name of ['created_at', 'updated_at', 'currency', 'market_id', 'market_iso', 'name'])
+      await expectNames({ [name]: 'x' }, name);
+    await expectNames({ new_date: { year: 2026, month: 7 } }, 'new_date');
+    await expectNames({ name: DELETED, more: 1, others: 2 }, 'name, 2 other fields');
+  });
+
+  test('that does not exist', async () => {
+    const { [list]: path } = await store('completed');
+    await database.client.doc(path).delete();
+    expect(await findViolations('list_document')).toEqual([[path, 'does not exist']]);
+  });
+
+  test.each<[KeyRecord['status'], string]>([
+    ['processing', 'processing'],
+    ['completed', 'ready'],
+    ['requires_review', 'failed'],
+    ['released', 'failed'],
+  ])('of an attempt that is %s is %s, and has no other status', async (status, allowed) => {
+    const { [list]: path } = await store(status);
+    for (const found of ['processing', 'ready', 'failed'].filter((each) => each !== allowed))
+      await expectChanged(path, { status: found }, 'list_status', `is ${found}, but its attempt is ${status}`);
+    for (const found of [1, 'two words', 'x'.repeat(21), DELETED])
+      await expectChanged(path, { status: found }, 'list_status', `is no valid status, but its attempt is ${status}`);
+  });
+});
+
+describe('the entries of a list', () => {
+  const PRICE = { price_list_price: 1 };
+
   test.each([
     ['another price', { price_list_price: 17 }],
+    ['a price of another type', { price_list_price: '3.25' }],
     ['another field', { secret: 1 }],
-  ])('an entry with %s, whether all are compared or a sample', async (_, fields) => {
-    const { lists } = await create('a');
-    const path = `price_lists/${lists?.price_list_id}/products`;
-    await database.client.doc(`${path}/product-3`).update(fields);
+  ])('with %s, whether all are compared or a sample', async (_, fields) => {
+    const { prices } = await store('completed');
+    const path = `${prices}/products`;
+    await change(`${path}/product-3`, fields);
     const expected = [['entry_values', 'a', path, 'has 1 entries that differ from the payload']];
     expect((await runAudit()).found).toEqual(expected);
     expect((await runAudit(PRODUCTS)).found).toEqual(expected);
@@ -174,188 +361,114 @@ describe('the audit reports', () => {
     expect((await runAudit(0)).found).toEqual([]);
   });
 
-  test('records of an attempt that differ', async () => {
-    const { document_id, lists } = await create('a');
-    const [request, costList, priceList] = [
-      `price_list_requests/${document_id}`,
-      `expected_forward_costs/${lists?.expected_forward_cost_id}`,
-      `price_lists/${lists?.price_list_id}`,
-    ];
-    await database.client.doc(request).update({ fingerprint: 'another' });
-    await database.client.doc(costList).update({ status: 'failed' });
-    await database.client.doc(priceList).update({ currency: 'XXX' });
-    expect((await runAudit()).found.map(([rule, , path]) => [rule, path])).toEqual([
-      ['list_document', priceList],
-      ['list_status', costList],
-      ['request', request],
-    ]);
-  });
-
-  test('a key record under the hash of another key, and that its records belong to none', async () => {
-    const record = await create('a');
-    await getKey('a').delete();
-    await getKey('elsewhere').set(record);
-    const rules = (await runAudit()).found.map(([rule]) => rule);
-    expect(rules).toEqual(['key_readable', 'reference', 'reference', 'reference']);
-  });
-
-  describe('of a released attempt whose key was claimed again', () => {
-    const getPaths = ({ document_id, lists }: KeyRecord) => ({
-      request: `price_list_requests/${document_id}`,
-      priceList: `price_lists/${lists?.price_list_id}`,
-    });
-    type Paths = ReturnType<typeof getPaths>;
-
-    test.each<[string, keyof Paths, object, rule: string, message: string]>([
-      [
-        'a list that is ready',
-        'priceList',
-        { status: 'ready' },
-        'list_status',
-        'is not failed, but its attempt is released',
-      ],
-      [
-        'a damaged id of a list',
-        'request',
-        { price_list_id: '__x__' },
-        'request',
-        'differs from its attempt: price_list_id',
-      ],
-      [
-        'a request record without a release',
-        'request',
-        { released: FieldValue.delete() },
-        'reference',
-        'belongs to no present or released attempt of a key',
-      ],
-    ])('%s', async (_, name, update, rule, message) => {
-      const paths = getPaths(await failAndRelease('a'));
-      await create('a');
-      await database.client.doc(paths[name]).update(update);
-      const found = (await runAudit()).found.map(([rule, , path, message]) => [rule, path, message]);
-      expect(found).toContainEqual([rule, paths[name], message]);
-    });
-
-    test('a list that does not exist', async () => {
-      const { priceList } = getPaths(await failAndRelease('a'));
-      await create('a');
-      await database.client.doc(priceList).delete();
-      expect((await runAudit()).found).toContainEqual(['list_document', 'a', priceList, 'does not exist']);
-    });
-  });
-
-  test('entries of a sample that are not stored', async () => {
-    const { lists } = await create('a');
-    const path = `expected_forward_costs/${lists?.expected_forward_cost_id}/products`;
+  test('that are missing or extra, with three examples', async () => {
+    const { costs } = await store('completed');
+    const path = `${costs}/products`;
     for (let i = 0; i < PRODUCTS; i += 1) await database.client.doc(`${path}/product-${i}`).delete();
+    await set(`${path}/extra`, {});
+    expect((await runAudit()).violations).toMatchObject([
+      { rule: 'entry_count', path, message: `has 1 entries for ${PRODUCTS} products` },
+      {
+        rule: 'entry_values',
+        message: `has ${PRODUCTS} products without an entry`,
+        products: ['product-0', 'product-1', 'product-10'],
+      },
+      { rule: 'entry_values', message: 'has 1 entries that are not in the payload', products: ['extra'] },
+    ]);
     let turn = 0;
-    const random = () => (turn++ % 7) / 7;
-    expect((await runAudit(2, { random })).found).toEqual([
-      ['entry_count', 'a', path, 'has 0 entries for 7 products'],
-      ['entry_values', 'a', path, 'has 2 products without an entry'],
+    const random = () => (turn++ % PRODUCTS) / PRODUCTS;
+    const { violations } = await runAudit(2, { random });
+    expect(violations.map(({ message }) => message)).toContain('has 2 products without an entry');
+  });
+
+  test('of an attempt in review can be missing, but not be more than its products', async () => {
+    const { prices } = await store('requires_review');
+    const path = `${prices}/products`;
+    for (let i = 0; i < PRODUCTS; i += 1) await set(`${path}/product-${i}`, { price_list_price: i + 0.25 });
+    await database.client.doc(`${path}/product-3`).delete();
+    expect((await runAudit()).found).toEqual([]);
+    for (const id of ['x', 'y']) await set(`${path}/${id}`, PRICE);
+    expect((await runAudit()).found).toEqual([
+      ['entry_count', 'a', path, `has ${PRODUCTS + 1} entries for ${PRODUCTS} products`],
+      ['entry_values', 'a', path, 'has 2 entries that are not in the payload'],
     ]);
   });
+});
 
-  test('a wrong sweep_due_at, unless it is corrected during the audit', async () => {
-    await create('a');
-    await getKey('a').update({ sweep_due_at: TEST_START });
-    const message = 'has 2026-06-01T00:00:00.000Z in sweep_due_at, but must have none';
-    expect((await runAudit()).found).toEqual([['sweep_due_at', 'a', getKey('a').path, message]]);
-    const correct = async () => {
-      await getKey('a').update({ sweep_due_at: FieldValue.delete() });
-    };
-    database.firestore.faults.inject({
-      rpc: 'BatchGetDocuments',
-      match: ({ request }) => request.documents.some((name) => name.endsWith(getKey('a').path)),
-      action: { kind: 'call', run: correct },
-    });
-    expect((await runAudit()).found).toEqual([]);
+describe('of an earlier attempt, which was released', () => {
+  test.each<[string, record: 'request' | 'prices', DocumentData, Rule, string]>([
+    [
+      'a list that is ready',
+      'prices',
+      { status: 'ready' },
+      'list_status',
+      'is not failed, but its attempt is released',
+    ],
+    [
+      'a damaged id of a list',
+      'request',
+      { price_list_id: '__x__' },
+      'request',
+      'differs from its attempt: price_list_id',
+    ],
+    [
+      'a request record without a release',
+      'request',
+      { released: DELETED },
+      'reference',
+      'belongs to no present or released attempt of a key',
+    ],
+  ])('%s is a violation', async (_, record, update, rule, message) => {
+    const { [record]: path } = await storeEarlier();
+    await change(path, update);
+    expect(await findViolations(rule)).toContainEqual([path, message]);
   });
 
-  test('a payload that cannot be used, and compares no entries with it', async () => {
-    const { document_id } = await create('a');
-    await database.client.doc(`price_list_requests/${document_id}/price_list_payload/0000`).delete();
-    const { report, found } = await runAudit();
-    const message = 'cannot be used: chunks of it are missing';
-    expect(found).toEqual([['payload', 'a', `price_list_requests/${document_id}/price_list_payload`, message]]);
-    // The last 1 is for the key record, which the audit reads again before it reports the violation.
-    expect(report).toMatchObject({ violations: 1, attempts: 1, document_reads: 4 + 4 + 2 + 5 + 1 });
+  test('a list that does not exist is a violation', async () => {
+    const { prices } = await storeEarlier();
+    await database.client.doc(prices).delete();
+    expect((await runAudit()).found).toEqual([['list_document', 'a', prices, 'does not exist']]);
   });
+});
 
-  test('a payload that retention has deleted if its key requires review, but not if its key is completed', async () => {
-    const { document_id } = await create('a');
-    const request = database.client.doc(`price_list_requests/${document_id}`);
-    await retainUntil(request, Date.now());
-    // Firestore deletes the chunk at some time after that.
-    await request.collection('price_list_payload').doc('0000').delete();
-    expect((await runAudit()).found).toEqual([]);
+describe('a record that belongs to no attempt', () => {
+  const NONE = 'belongs to no attempt of a key';
 
-    await updateKey(getKey('a'), {
-      status: 'requires_review',
-      response: null,
-      failure: 'failed',
-      failure_cause: 'error',
-    });
-    expect((await runAudit()).found.map(([rule]) => rule)).toContain('payload');
-  });
-
-  test.each([
-    ['with a version', { schema_version: 2, boq_list_id: 'a' }, 'a', 'is not a valid key record of schema version 2'],
-    ['without a version or a key', { schema_version: '2', boq_list_id: 1 }, null, 'is not a valid key record'],
-  ])('a key that cannot be read, %s', async (_, fields, key, message) => {
-    await set('price_list_idempotency/unknown', fields);
-    const { report, found } = await runAudit();
-    expect(report).toMatchObject({ keys: 1, attempts: 0, violations: 1 });
-    expect(found).toEqual([['key_readable', key, 'price_list_idempotency/unknown', message]]);
-  });
-
-  test('a record that belongs to no key, and whether it is a ready list', async () => {
+  test('is a violation, which says of a list whether it is ready', async () => {
     await set('price_lists/ready', { status: 'ready' });
     await set('price_lists/failed', { status: 'failed' });
     await set('expected_forward_costs/of-nothing', {});
     await set('price_list_requests/of-nothing', { info: { boq_list_id: 'unknown' } });
-    const message = 'belongs to no attempt of a key';
     expect((await runAudit()).found).toEqual([
-      ['reference', null, 'expected_forward_costs/of-nothing', message],
+      ['reference', null, 'expected_forward_costs/of-nothing', NONE],
       ['reference', null, 'price_list_requests/of-nothing', 'belongs to no present or released attempt of a key'],
-      ['reference', null, 'price_lists/failed', message],
-      ['reference', null, 'price_lists/ready', 'is ready, but belongs to no attempt of a key'],
+      ['reference', null, 'price_lists/failed', NONE],
+      ['reference', null, 'price_lists/ready', `is ready, but ${NONE}`],
     ]);
   });
 
-  test('entries and chunks of deleted documents, but not those of another application', async () => {
+  test('can be a list that its key no longer names', async () => {
+    const { key, prices } = await store('completed');
+    await change(key, { 'lists.price_list_id': 'another' });
+    expect(await findViolations('reference')).toEqual([[prices, `is ready, but ${NONE}`]]);
+  });
+
+  test('can be what is left of a deleted document, but not that of another application', async () => {
     await create('a');
     for (const id of ['0', 'left', 'z']) await set(`price_lists/${id}/products/p`, { price_list_price: 1 });
     await set('expected_forward_costs/left/products/p', {});
     await set('price_list_requests/left/price_list_payload/0000', {});
     await set('shop/of-another/products/p', {});
-    const left = (document: string, subcollection: string) => [
-      'reference',
-      null,
-      `${document}/${subcollection}`,
+    const toViolation = (document: string, below = 'products') => [
+      `${document}/${below}`,
       `has documents, but ${document} does not exist`,
     ];
-    expect((await runAudit()).found).toEqual([
-      left('expected_forward_costs/left', 'products'),
-      left('price_list_requests/left', 'price_list_payload'),
-      left('price_lists/0', 'products'),
-      left('price_lists/left', 'products'),
-      left('price_lists/z', 'products'),
-    ]);
-  });
-
-  test('no records of a key that cannot be read', async () => {
-    await create('a');
-    await getKey('a').update({ schema_version: 2 });
-    expect((await runAudit()).found.map(([rule]) => rule)).toEqual(['key_readable']);
-  });
-
-  test('a list that its key no longer names', async () => {
-    const { lists } = await create('a');
-    await getKey('a').update({ 'lists.price_list_id': 'another' });
-    const { found } = await runAudit();
-    expect(found.filter(([rule]) => rule === 'reference')).toEqual([
-      ['reference', null, `price_lists/${lists?.price_list_id}`, 'is ready, but belongs to no attempt of a key'],
+    expect(await findViolations('reference')).toEqual([
+      toViolation('expected_forward_costs/left'),
+      toViolation('price_list_requests/left', 'price_list_payload'),
+      toViolation('price_lists/0'),
+      toViolation('price_lists/left'),
+      toViolation('price_lists/z'),
     ]);
   });
 });
@@ -365,11 +478,14 @@ describe('while other processes change keys, it', () => {
   const atRead = (nth: number, run: () => Promise<unknown>, times = 1) =>
     database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth, times, action: { kind: 'call', run } });
 
+  const afterKeys = (run: () => Promise<unknown>) =>
+    database.firestore.faults.inject({ rpc: 'RunQuery', nth: 2, action: { kind: 'call', run } });
+
   test('checks a key again, after a pause, as often as it has changed', async () => {
-    await create('a');
-    await getKey('a').update({ products_count: 8 });
+    const { key } = await store('completed');
+    await change(key, { products_count: 8 });
     let changes = 0;
-    atRead(2, () => getKey('a').update({ failed_tries: changes < 3 ? (changes += 1) : 3 }), 100);
+    atRead(2, () => change(key, { failed_tries: changes < 3 ? (changes += 1) : 3 }), 100);
     const { report, found } = await runAudit();
     expect(found.map(([rule]) => rule)).toContain('payload');
     expect(report).toMatchObject({ violations: found.length, keys: 1, attempts: 1 });
@@ -377,28 +493,30 @@ describe('while other processes change keys, it', () => {
   });
 
   test('does not treat a renewal as a change of the key, and reports no expired lease after it', async () => {
-    const { lists } = await create('a');
-    const paths = [`expected_forward_costs/${lists?.expected_forward_cost_id}`, `price_lists/${lists?.price_list_id}`];
-    for (const path of paths) await database.client.doc(path).update({ status: 'processing' });
-    await updateKey(getKey('a'), { status: 'processing', response: null, lease_expires_at: 1 });
-    expect((await runAudit()).found.map(([rule]) => rule)).toEqual(['lease']);
-    atRead(2, () => updateKey(getKey('a'), { lease_expires_at: TEST_START + 1_000 }));
+    await store('processing');
+    database.clock.advance(60 * MINUTE);
+    expect(await runAudit()).toMatchObject({ violations: [{ rule: 'lease' }] });
+    atRead(2, () => updateKey(getKey('a'), { lease_expires_at: database.clock.now() + 1_000 }));
     expect((await runAudit()).found).toEqual([]);
     expect(database.clock.slept).toEqual([]);
   });
 
+  test('does not report a due time that is corrected during the audit', async () => {
+    const { key } = await store('completed');
+    await change(key, { sweep_due_at: TEST_START });
+    atRead(2, () => change(key, { sweep_due_at: DELETED }));
+    expect((await runAudit()).found).toEqual([]);
+  });
+
   test('reports the violations of a key whose record becomes unreadable', async () => {
-    await create('a');
-    await getKey('a').update({ trace_id: 'another' });
-    atRead(2, () => getKey('a').update({ schema_version: 2 }));
-    expect((await runAudit()).found.map(([rule]) => rule)).toEqual(['request']);
+    const { key, request } = await store('completed');
+    await change(request, { trace_id: 'another' });
+    atRead(2, () => change(key, { schema_version: 2 }));
+    expect(await runAudit()).toMatchObject({ violations: [{ rule: 'request' }] });
   });
 
   test('reports no record of a key that was claimed after the audit read the keys', async () => {
-    const run = async () => {
-      await create('a');
-    };
-    database.firestore.faults.inject({ rpc: 'RunQuery', nth: 2, action: { kind: 'call', run } });
+    afterKeys(() => create('a'));
     const { report, found } = await runAudit();
     expect(found).toEqual([]);
     expect(report).toMatchObject({ violations: 0, keys: 0, attempts: 0 });
@@ -408,13 +526,11 @@ describe('while other processes change keys, it', () => {
   });
 
   test('reports no record of a key that is released and claimed again after the audit read the keys', async () => {
-    await create('a', 'nowhere');
-    const run = async () => {
-      const { db, context } = database.open();
-      await release(await readKey('a'), { by: 'ada', reason: 'x' }, db, context);
+    await create('a', { market_id: 'nowhere' });
+    afterKeys(async () => {
+      await runRelease('a');
       await create('a');
-    };
-    database.firestore.faults.inject({ rpc: 'RunQuery', nth: 2, action: { kind: 'call', run } });
+    });
     expect((await runAudit()).found).toEqual([]);
   });
 });

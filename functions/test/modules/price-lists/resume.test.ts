@@ -3,9 +3,9 @@ import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { createPriceLists } from '../../../src/price-lists/create';
 import { release } from '../../../cli/resolve';
 import { checkInvariants } from '../../resilience/invariants';
-import { atCommit, failCommits, isEntries, isKeyEvent } from '../../support/commits';
+import { atCommit, failCommits, getCommits, isEntries, isKeyEvent } from '../../support/commits';
 import { TEST_START } from '../../support/database';
-import { CRASHED, PRODUCTS, useFailedAttempts } from '../../support/failed-attempts';
+import { CRASHED, useFailedAttempts } from '../../support/failed-attempts';
 import { TEST_REQUEST } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
@@ -26,7 +26,7 @@ describe('a resume', () => {
     await database.client.doc(`${costs}/products/product-0`).set({ expected_forward_cost_price: 17 });
     database.clock.advance(5_000);
 
-    const { outcome, progress } = await runResume(record);
+    const outcome = await runResume(record);
     const resumed = await readKey('a');
     expect(outcome).toBe(resumed.response);
     expect(resumed).toMatchObject({
@@ -36,7 +36,6 @@ describe('a resume', () => {
       updated_at: TEST_START + 5_000,
       actions: [{ action: 'resume', at: TEST_START + 5_000, by: 'operator', reason: 'checked' }],
     });
-    expect(progress.at(-1)).toEqual({ entries_written: 2 * PRODUCTS, entries_total: 2 * PRODUCTS });
     await check('a');
     expect(await create('a')).toMatchObject({ response: resumed.response, replayed: true });
   });
@@ -67,32 +66,33 @@ describe('a resume', () => {
   test('that cannot take over throws the error, and changes nothing', async () => {
     const record = await fail('a');
     failCommits(database, isKeyEvent, { times: 1 });
-    expect((await runResume(record)).outcome).toMatchObject({ code: 7 });
+    expect(await runResume(record)).toMatchObject({ code: 7 });
     expect(await readKey('a')).toEqual(record);
   });
 
   test('without a stored payload writes no entries, and fails the attempt permanently with the reason', async () => {
     const record = await fail('a', { failure_cause: 'timeout' });
     await deletePayload(record);
-    const { outcome, progress } = await runResume(record);
-    expect([outcome, progress]).toMatchObject([{ name: 'UnusablePayloadError' }, []]);
+    const calls = database.recordCalls();
+    expect(await runResume(record)).toMatchObject({ name: 'UnusablePayloadError' });
+    expect(getCommits(calls).filter(isEntries)).toEqual([]);
     const failure = { failure: 'chunks of it are missing', failure_cause: 'error', failed_tries: 1 };
     expect(await readKey('a')).toMatchObject({ status: 'requires_review', ...failure });
   });
 
   test('of a completed attempt returns the stored response', async () => {
     const record = await fail('a');
-    const { outcome } = await runResume(record);
-    expect((await runResume(record)).outcome).toBe(outcome);
+    const outcome = await runResume(record);
+    expect(await runResume(record)).toBe(outcome);
   });
 
   test('that begins during another one is rejected', async () => {
     const record = await fail('a');
     let other: unknown;
     atCommit(database, isEntries, async () => {
-      other = (await runResume(record)).outcome;
+      other = await runResume(record);
     });
-    expect((await runResume(record)).outcome).toBe((await readKey('a')).response);
+    expect(await runResume(record)).toBe((await readKey('a')).response);
     expect(other).toMatchObject({ code: 'key_in_progress' });
   });
 
@@ -103,7 +103,7 @@ describe('a resume', () => {
       expect(await runRelease(record)).toBeUndefined();
     };
     atCommit(database, isKeyEvent, run, { nth: 2 });
-    expect((await runResume(record)).outcome).toMatchObject({ code: 'key_released' });
+    expect(await runResume(record)).toMatchObject({ code: 'key_released' });
     expect(await readKey('a')).toMatchObject({ status: 'released' });
   });
 });

@@ -13,7 +13,7 @@ import { updateKey } from '../../support/price-lists';
 import { writeRecords } from '../../support/stored';
 import { waitFor, waitUntilFired } from '../../support/wait-for';
 
-const { database, create, getKey, readKey, fail, deletePayload, runResume } = useFailedAttempts();
+const { database, create, getKey, readKey, fail, deletePayload } = useFailedAttempts();
 
 const MINUTE = 60_000;
 
@@ -226,18 +226,6 @@ describe('a sweep', () => {
     expect(await sweepAll()).toEqual(['a resumed']);
   });
 
-  test('ends slow queries for keys and chunks at the timeout of a read, and resumes the key', async () => {
-    await fail('a', STOPPED);
-    jest.replaceProperty(CALL_TIMEOUTS_MS, 'read', 400);
-    const action = { kind: 'delay', ms: 6_000 } as const;
-    const keys = database.firestore.faults.inject({ rpc: 'RunQuery', action });
-    const chunks = database.firestore.faults.inject({ rpc: 'RunQuery', match: isPayload, action });
-    const startedAt = performance.now();
-    expect(await sweepAll()).toEqual(['a resumed']);
-    expect([keys.count, chunks.count]).toEqual([1, 1]);
-    expect(performance.now() - startedAt).toBeLessThan(5_500);
-  });
-
   test('that is busy with a long list tries a key again a minute after its take-over failed, and again after its resume', async () => {
     const long = await fail('a', STOPPED);
     const short = await fail('b', { ...STOPPED, failed_tries: 0 });
@@ -364,13 +352,5 @@ describe('a key that needs an operator is reported', () => {
     database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action: { kind: 'call', run } });
     expect(await sweepAll()).toEqual([]);
     expect(await sweepAll()).toEqual(['a resumed']);
-  });
-
-  test('again after a resume that failed', async () => {
-    expect(await sweepAll()).toEqual(LEFT);
-    const fault = failCommits(database, isEntries);
-    expect((await runResume(await readKey('a'))).outcome).toMatchObject({ code: 7 });
-    fault.remove();
-    expect(await sweepAll()).toEqual(LEFT);
   });
 });
