@@ -7,7 +7,6 @@ import { countRecords, readAllRecords, type AddPriceListsBody } from '../support
 import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody, parseSubmission, type PriceListBody } from '../support/submissions';
-import { expectValidationErrorPaths, withLabels } from '../support/validation';
 
 /** Add price lists over HTTP. ../modules/price-lists tests what it stores, and why a creation fails. */
 
@@ -35,63 +34,33 @@ function createLargePriceListBody(count: number): PriceListBody {
   return { ...createPriceListBody(0, { market_id: 'nobody' }), products };
 }
 
-const anyId = expect.stringMatching(/^[A-Za-z0-9]{20}$/) as string;
-
 describe('a new request', () => {
-  test('stores the id of its API key, which is also in its log line', async () => {
+  test('stores the id of its API key', async () => {
     service.setConfig({ API_KEY: 'first-key\nsecond-key' });
     const headers = { 'x-api-key': 'second-key' };
-    const { status } = await service.call('addPriceLists', { json: createPriceListBody(1), headers });
-    expect(status).toBe(200);
+    await service.call('addPriceLists', { json: createPriceListBody(1), headers });
     const [request] = (await service.db.collection('price_list_requests').get()).docs;
-    const [key] = (await service.db.collection('price_list_idempotency').get()).docs;
-    const logged = service.log.find(({ event }) => event === 'request');
-    expect([request?.get('key_id'), key?.get('key_id')]).toEqual([logged?.['key_id'], logged?.['key_id']]);
-    expect(logged?.['key_id']).toBe(createHash('sha256').update('second-key').digest('hex').slice(0, 8));
+    expect(request?.get('key_id')).toBe(createHash('sha256').update('second-key').digest('hex').slice(0, 8));
   });
 
   test('for an existing market returns the market, and both lists as ready', async () => {
-    const parent = {
-      id: anyId,
-      status: 'ready',
-      created_at: expect.any(Number) as number,
-      updated_at: expect.any(Number) as number,
-      currency: 'EGP',
-      market_id: 'market-1',
-      market_iso: 'EGY',
-      name: 'June',
-      new_date: { year: 2026, month: 6 },
-    };
-    expect(await created(createPriceListBody(3))).toEqual({
-      success: true,
-      message: expect.stringMatching(/valid and stored/) as string,
+    expect(await created(createPriceListBody(3))).toMatchObject({
       products_count: 3,
-      document_id: anyId,
       market: { id: 'market-1', name: 'Egypt', iso: 'EGY' },
-      expected_forward_cost: parent,
-      price_list: { ...parent, date: '06/2026' },
+      expected_forward_cost: { status: 'ready', currency: 'EGP', new_date: { year: 2026, month: 6 } },
+      price_list: { status: 'ready', currency: 'EGP', date: '06/2026' },
     });
   });
 
-  test.each(withLabels(['nobody', 'a/b', '__x__', 'é'.repeat(751)]))(
-    'for a market that does not exist (%s) stores a request record and no lists',
-    async (_, market_id) => {
-      expect(await created(createPriceListBody(2, { market_id }))).toEqual({
-        success: true,
-        message: expect.stringMatching(/valid and stored/) as string,
-        products_count: 2,
-        document_id: anyId,
-        market: null,
-        expected_forward_cost: null,
-        price_list: null,
-      });
-      expect(await countRecords(service.db)).toEqual({
-        price_list_requests: 1,
-        'price_list_requests/price_list_payload': 1,
-        price_list_idempotency: 1,
-      });
-    },
-  );
+  test('for a market id that no document can have stores a request record and no lists', async () => {
+    const nothing = { market: null, expected_forward_cost: null, price_list: null };
+    expect(await created(createPriceListBody(2, { market_id: 'a/b' }))).toMatchObject(nothing);
+    expect(await countRecords(service.db)).toEqual({
+      price_list_requests: 1,
+      'price_list_requests/price_list_payload': 1,
+      price_list_idempotency: 1,
+    });
+  });
 
   test('has no commit of more than 500 writes', async () => {
     const calls = service.recordCalls();
@@ -130,8 +99,8 @@ test('a body with more than 100 errors gets the first 100, and a message that th
   const prices = { price_list_price: -1, expected_forward_cost_price: -1 };
   const products = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`p${i}`, prices]));
   const response = await submit({ ...createPriceListBody(1), products });
-  expect(expectValidationErrorPaths(response)).toHaveLength(100);
-  expect((response.json as { message: string }).message).toMatch(/may be more/);
+  const { errors, message } = response.json as { errors: unknown[]; message: string };
+  expect([response.status, errors.length, message]).toEqual([400, 100, expect.stringMatching(/may be more/)]);
   expect(await countRecords(service.db)).toEqual({});
 });
 
@@ -158,48 +127,20 @@ describe('a repeated request', () => {
     expect(await readAllRecords(service.db)).toEqual(records);
   });
 
-  test.each(withLabels(['__proto__', 'a/b', 'BOQ-1', 'boq-1 ']))(
-    'replays only the list with the same boq_list_id: %s',
-    async (_, boq_list_id) => {
-      await created(createPriceListBody(1));
-      await created(createPriceListBody(2, { boq_list_id }));
-      const again = await submit(createPriceListBody(2, { boq_list_id }));
-      expect([again.status, again.headers['idempotent-replayed']]).toEqual([200, 'true']);
-      expect(await countRecords(service.db)).toMatchObject({
-        price_list_requests: 2,
-        price_list_idempotency: 2,
-        price_lists: 2,
-      });
-    },
-  );
-
   test('that is sent ten times at once creates one price list', async () => {
     const responses = await Promise.all(Array.from({ length: 10 }, () => submit(body)));
     const fresh = responses.filter(
       ({ status, headers }) => status === 200 && headers['idempotent-replayed'] === undefined,
     );
     expect(fresh).toHaveLength(1);
-    for (const { status, headers, json, text } of responses) {
-      if (status !== 409) expect([status, text]).toEqual([200, fresh[0]?.text]);
-      else expect(json).toEqual({ error: 'Request is already being processed or requires review' });
+    const rejection = '{"error":"Request is already being processed or requires review"}';
+    for (const { status, headers, text } of responses) {
+      expect(text).toBe(status === 409 ? rejection : fresh[0]?.text);
       if (status === 409) expect(Number(headers['retry-after'])).toBeGreaterThan(0);
     }
     await checkInvariants(service.db, [parseSubmission(body)]);
     expect((await service.db.collection('price_lists').get()).size).toBe(1);
   });
-});
-
-test('a key record of a newer version gets the 409 of a review, and stays unchanged', async () => {
-  await created(createPriceListBody(1));
-  const [key] = (await service.db.collection('price_list_idempotency').get()).docs;
-  await key?.ref.update({ schema_version: 2, shape: 'unknown' });
-  const before = (await key?.ref.get())?.data();
-  service.log.length = 0;
-  const { status, json, headers } = await submit(createPriceListBody(1));
-  expect([status, json]).toEqual([409, { error: 'Request is already being processed or requires review' }]);
-  expect(headers['retry-after']).toBeUndefined();
-  expect(service.log).toMatchObject([{ severity: 'NOTICE', status: 409, needs_operator: true }]);
-  expect((await key?.ref.get())?.data()).toEqual(before);
 });
 
 test('another payload under the same boq_list_id gets 409 without Retry-After', async () => {

@@ -39,6 +39,7 @@ describe('get orders by team', () => {
       },
       'order-2': { team_id: 'team-1', customer_data: 'none', invoice_id: '', market_id: 7, created_at: START },
     });
+    const calls = service.recordCalls();
     expect(await ordersOf(JANUARY)).toEqual({
       count: 2,
       orders: {
@@ -56,6 +57,12 @@ describe('get orders by team', () => {
         },
       },
     });
+    const customer = [
+      ['customer_data', 'customer_id'],
+      ['customer_data', 'customer_name'],
+    ];
+    const select = [...customer, ['invoice_id'], ['market_id'], ['team_id'], ['created_at']];
+    expect(calls).toMatchObject([{ request: { query: { select } } }]);
   });
 
   test('includes the first millisecond of the range and excludes its end', async () => {

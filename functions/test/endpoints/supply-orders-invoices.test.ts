@@ -34,6 +34,7 @@ describe('supply orders invoices', () => {
       'supply-2': order(START + 1),
       'supply-3': order(START + 2, { invoices: [] }),
     });
+    const calls = service.recordCalls();
     expect(await supplyOrdersOf(JANUARY)).toEqual({
       count: 3,
       supply_orders: [
@@ -42,6 +43,7 @@ describe('supply orders invoices', () => {
         { id: 'supply-3', invoices: [] },
       ],
     });
+    expect(calls).toMatchObject([{ request: { query: { select: [['invoices'], ['created_at']] } } }]);
   });
 
   test('leaves out an invoice without a name or an address', async () => {

@@ -30,12 +30,7 @@ test('a sweep resumes every attempt that is due, logs each with its request reco
   expect(service.log[0]).toMatchObject({ market_found: true, currency_differs: true, outcome: 'other_currency' });
   expect(service.log.at(-1)).toMatchObject({ resumed: 6, deferred: 0, left: 0, interrupted: false });
   const records = await Promise.all(keys.map(async (key) => (await getKey(key).get()).get('document_id') as string));
-  expect(
-    service.log
-      .slice(0, -1)
-      .map(({ document_id }) => document_id)
-      .sort(),
-  ).toEqual(records.sort());
+  expect(new Set(service.log.slice(0, -1).map(({ document_id }) => document_id))).toEqual(new Set(records));
   for (const key of keys) await expectReplayed(key);
 });
 
@@ -45,14 +40,6 @@ test('a sweep ends after one query and one count if nothing is due', async () =>
   const calls = service.recordCalls();
   await deliver();
   expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery', 'RunAggregationQuery']);
-});
-
-test('the log line of a resume has the trace of the request that began the attempt', async () => {
-  const trace_id = '0af7651916cd43dd8448eb211c80319c';
-  const headers = { traceparent: `00-${trace_id}-b7ad6b7169203331-01` };
-  await failAttempt('traced', CRASHED, headers);
-  await deliver();
-  expect(service.log[0]).toMatchObject({ event: 'price_list_resumed', trace_id });
 });
 
 test('a sweep that the instance stops fails its resume, which does not count as a try', async () => {

@@ -1,4 +1,7 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { assertConforms } from '../../../scripts/harness/conformance';
 import { decodeBody } from '../../../scripts/harness/http';
+import type { RequestInfo } from '../../../scripts/harness/received-response';
 
 /** The responses that were received over one connection. */
 export interface ConnectionResult {
@@ -17,59 +20,40 @@ const BARE = new Set([
   431, // a head of more than 16 KiB
 ]);
 
-/** Every status that the service may return to these requests. */
-const STATUSES = new Set([200, 204, 400, 401, 403, 405, 408, 409, 413]);
-
-/** Checks that the received bytes are successive responses, each of them JSON, a 204 or one of {@link BARE}. */
-export function checkResponses(bytes: Buffer, toHead: boolean): ConnectionResult {
+/** Checks that the received bytes are successive responses, each of {@link BARE} or one that docs/openapi.json describes. */
+export function checkResponses(bytes: Buffer, request: RequestInfo): ConnectionResult {
   const responses: string[] = [];
-  let rest = bytes;
-  while (rest.length > 0) {
+  for (let rest = bytes; rest.length > 0;) {
     const end = rest.indexOf('\r\n\r\n');
     if (end === -1) return { responses, violation: `a partial head: ${excerpt(rest)}` };
     const [line = '', ...fields] = rest.subarray(0, end).toString('latin1').split('\r\n');
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(line)?.[1]);
-    const headers = new Map(
-      fields.map((field) => [
-        field.slice(0, field.indexOf(':')).toLowerCase(),
-        field.slice(field.indexOf(':') + 1).trim(),
-      ]),
+    const headers: IncomingHttpHeaders = Object.fromEntries(
+      fields.map((field) => [field.slice(0, field.indexOf(':')).toLowerCase(), field.slice(field.indexOf(':') + 2)]),
     );
     rest = rest.subarray(end + 4);
     if (status === 100) continue;
-    const bodyless = toHead || status === 204;
-    // Only Node's own empty responses are chunked here. The service chunks only longer responses than
-    // these requests get.
-    const chunked = headers.get('transfer-encoding') === 'chunked' && rest.subarray(0, 5).toString() === '0\r\n\r\n';
-    const body = rest.subarray(0, bodyless || chunked ? 0 : Number(headers.get('content-length') ?? 0));
-    rest = rest.subarray(chunked ? 5 : body.length);
-    if (!headers.has('content-type') && body.length === 0 && (BARE.has(status) || status === 204)) {
-      responses.push(status === 204 ? '204' : `${status} bare`);
+    // Only Node's own empty responses are chunked here, because the service chunks only longer ones.
+    const isChunked = headers['transfer-encoding'] === 'chunked' && rest.subarray(0, 5).toString() === '0\r\n\r\n';
+    const hasBody = request.method !== 'HEAD' && status !== 204 && !isChunked;
+    const length = hasBody ? Number(headers['content-length'] ?? 0) : 0;
+    const body = rest.subarray(0, length);
+    rest = rest.subarray(isChunked ? 5 : body.length);
+    if (headers['content-type'] === undefined && body.length === 0 && BARE.has(status)) {
+      responses.push(`${status} bare`);
       continue;
     }
-    const violation = faultOf(status, headers, body, bodyless);
-    if (violation !== undefined) return { responses, violation: `${violation}: ${line} ${excerpt(body)}` };
-    responses.push(`${status} JSON`);
+    try {
+      if (status >= 500 || body.length < length) throw new Error('an error of the service, or a partial body');
+      const text = decodeBody(body, headers['content-encoding']).toString();
+      const json = text === '' ? undefined : (JSON.parse(text) as unknown);
+      assertConforms(request, { status, headers, bytes: body, text, json });
+    } catch (error) {
+      return { responses, violation: `${String(error)}: ${line} ${excerpt(body)}` };
+    }
+    responses.push(status === 204 ? '204' : `${status} JSON`);
   }
   return { responses, violation: undefined };
-}
-
-function faultOf(status: number, headers: Map<string, string>, body: Buffer, bodyless: boolean): string | undefined {
-  if (!STATUSES.has(status)) return 'a status that no request may have';
-  if (headers.get('content-type') !== 'application/json; charset=utf-8') return 'not JSON';
-  if (headers.get('cache-control') !== 'no-store' || headers.get('x-content-type-options') !== 'nosniff') {
-    return 'a security header is missing';
-  }
-  if (bodyless) return undefined;
-  if (body.length !== Number(headers.get('content-length'))) return 'a body that is not whole';
-  try {
-    const text = decodeBody(body, headers.get('content-encoding')).toString();
-    const value = JSON.parse(text) as Record<string, unknown>;
-    if (status === 200) return undefined;
-    return typeof value['error'] === 'string' || Array.isArray(value['errors']) ? undefined : 'no error in an error';
-  } catch {
-    return 'a body that is not JSON';
-  }
 }
 
 const excerpt = (bytes: Buffer) => JSON.stringify(bytes.subarray(0, 200).toString('latin1'));

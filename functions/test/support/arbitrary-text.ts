@@ -8,13 +8,3 @@ export const anyCharacter: fc.Arbitrary<string> = fc
     fc.integer({ min: 0xe000, max: 0x10ffff }),
   )
   .map((codePoint) => String.fromCodePoint(codePoint));
-
-/** Generates a text of at most `maxLength` parts, and its JSON without quotes. Some parts have every character escaped. */
-export const arbitraryWrittenText = (part: fc.Arbitrary<string>, maxLength: number) =>
-  fc.array(fc.tuple(part, fc.boolean()), { maxLength }).map((parts) => ({
-    text: parts.map(([each]) => each).join(''),
-    json: parts.map(([each, isEscaped]) => (isEscaped ? escapeAll(each) : JSON.stringify(each).slice(1, -1))).join(''),
-  }));
-
-const escapeAll = (text: string) =>
-  Array.from({ length: text.length }, (_, i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`).join('');

@@ -48,18 +48,13 @@ export function createLogLeakDetector(): LogLeakDetector {
 /** Returns the texts in a value, the ids of its products, and its fractional numbers as JSON writes them. */
 function collectTexts(value: unknown): string[] {
   const texts: string[] = [];
-  const ahead = [value];
-  while (ahead.length > 0 && texts.length < MAX_TEXTS_PER_BODY) {
-    const each = ahead.shift();
+  JSON.stringify(value, (name, each: unknown) => {
+    if (texts.length >= MAX_TEXTS_PER_BODY) return undefined;
     if (typeof each === 'string') texts.push(each);
     else if (typeof each === 'number' && !Number.isInteger(each)) texts.push(JSON.stringify(each));
-    else if (typeof each === 'object' && each !== null) {
-      const { products } = each as { products?: unknown };
-      if (typeof products === 'object' && products !== null)
-        ahead.push(...Object.keys(products).slice(0, MAX_TEXTS_PER_BODY));
-      ahead.push(...Object.values<unknown>(each as Record<string, unknown>).slice(0, MAX_TEXTS_PER_BODY));
-    }
-  }
+    else if (name === 'products' && typeof each === 'object') texts.push(...Object.keys(each ?? {}).slice(0, 20));
+    return each;
+  });
   return texts;
 }
 

@@ -35,7 +35,7 @@ test.each(['true', 'false', undefined])('WRITES_PAUSED can be %j', (value) => {
   expect(loadConfig).not.toThrow();
 });
 
-test.each(['True', 'TRUE', '1', 'yes', 'on', ' true', 'true\n', 'ture', ''])('WRITES_PAUSED cannot be %j', (value) => {
+test.each(['True', '1', 'true\n', ''])('WRITES_PAUSED cannot be %j', (value) => {
   setEnvironment({ WRITES_PAUSED: value });
   expect(loadConfig).toThrow(`WRITES_PAUSED must be "true" or "false", not ${JSON.stringify(value)}.`);
 });

@@ -2,8 +2,8 @@ import { gzipSync } from 'node:zlib';
 import { PassThrough } from 'node:stream';
 import { ValidationError } from '../../../../src/lib/errors';
 import { ClientGoneError, readBody, type RequestWithRawBody } from '../../../../src/lib/http/request-body';
-import type { ParsedJson } from '../../../../src/lib/json';
-import { PRICE_LISTS_BODY_LIMITS } from '../../../../src/lib/payload-limits';
+import { countValues, type ParsedJson } from '../../../../src/lib/json';
+import { getMaxValues, PRICE_LISTS_BODY_LIMITS } from '../../../../src/lib/payload-limits';
 
 const MAX_BYTES = 200_000;
 const NEVER = new AbortController().signal;
@@ -64,31 +64,19 @@ test('the rest of a rejected body is discarded as it arrives', async () => {
 });
 
 describe('the content type', () => {
-  test.each([
-    'application/json',
-    'Application/JSON',
-    'application/json; charset=utf-8',
-    'application/json;charset="UTF-8"',
-    'application/json; charset=utf8',
-    'application/json; profile=x',
-  ])('%s is accepted', async (type) => {
-    expect(await send(['{"a":1}'], { 'X-First': '1', 'CONTENT-type': type })).toEqual({ a: 1 });
-  });
+  test.each(['Application/JSON', 'application/json;charset="UTF-8"', 'application/json; charset=utf8; profile=x'])(
+    '%s is accepted',
+    async (type) => {
+      expect(await send(['{"a":1}'], { 'X-First': '1', 'CONTENT-type': type })).toEqual({ a: 1 });
+    },
+  );
 
   test.each([
     ['none', {}, 'Expected the content type application/json, received none'],
     ['a malformed one', { 'Content-Type': 'json' }, 'Expected the content type application/json'],
     ['another', { 'Content-Type': 'text/json' }, 'Expected the content type application/json, received another'],
-    [
-      'another charset',
-      { 'Content-Type': 'application/json; charset=utf-16' },
-      'Expected the charset UTF-8, received another',
-    ],
-    [
-      'a value of another header',
-      { 'X-Type': 'content-type', 'application/json': 'x' },
-      'Expected the content type application/json, received none',
-    ],
+    ['UTF-16', { 'Content-Type': 'application/json; charset=utf-16' }, 'Expected the charset UTF-8, received another'],
+    ['a value', { 'X-Type': 'content-type', a: 'b' }, 'Expected the content type application/json, received none'],
   ])('%s is rejected', async (_, headers, message) => {
     expect(getMessage(await send(['{}'], headers as Headers))).toBe(message);
   });
@@ -98,7 +86,6 @@ describe('the content encoding', () => {
   const body = gzipSync('{"a":1}');
 
   test.each([
-    ['gzip', body],
     [' GZIP ', body],
     ['identity', '{"a":1}'],
     ['', '{"a":1}'],
@@ -126,11 +113,8 @@ describe('the text', () => {
     expect(await send(bytes)).toEqual({ 'é€𝄞': 'é€𝄞' });
   });
 
-  test.each([
-    ['a byte with which no character begins', [0xff]],
-    ['a character cut short', [0xe2, 0x82]],
-  ])('with %s is rejected', async (_, bytes) => {
-    expect(getMessage(await send([Buffer.from(bytes)]))).toBe('Expected UTF-8, received other bytes');
+  test('is rejected if a character is cut short', async () => {
+    expect(getMessage(await send([Buffer.from([0xe2, 0x82])]))).toBe('Expected UTF-8, received other bytes');
   });
 
   test('can begin with one byte order mark', async () => {
@@ -142,9 +126,7 @@ describe('the text', () => {
     ['{"a":1,}', ' at position 7'],
     ['\ufeff{"é":1 2}', ' at position 7'],
     ['{"\\n":1,}', ''],
-    ['{"a": secret', ''],
     ['"at position 5" secret', ' at position 16'],
-    ['{"a":', ''],
     ['', ''],
   ])('%j is not JSON, and the message has nothing of it', async (text, place) => {
     expect(getMessage(await send([text]))).toBe(`Expected JSON, received other text${place}`);
@@ -165,7 +147,6 @@ describe('a body', () => {
   test('of one byte above the limit is rejected, plain and inflated', async () => {
     const headers = { ...tooLarge.headers, 'X-Payload-Limit-Bytes': '1000' };
     const error = { ...tooLarge, headers };
-    expect(await send([text(1_001)], JSON_TYPE, { maxBytes: 1_000 })).toMatchObject(error);
     expect(await send([text(500), text(501)], JSON_TYPE, { maxBytes: 1_000 })).toMatchObject(error);
     const gzip = { ...JSON_TYPE, 'Content-Encoding': 'gzip' };
     expect(await send([gzipSync(text(1_001))], gzip, { maxBytes: 1_000 })).toMatchObject(error);
@@ -201,26 +182,10 @@ describe('the number of values', () => {
     });
   });
 
-  test('of the densest price list is accepted, whatever its identifiers', async () => {
-    const characters = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).filter(
-      (c) => !'"\\'.includes(c),
-    );
-    const info = '"info":{"market_id":"m","boq_list_id":"b","currency_iso":"usd","date":"06/2026","name":"n"}';
-    const product = ':{"price_list_price":1,"expected_forward_cost_price":1}';
-    const products: string[] = [];
-    let left = maxBytes - info.length - '{,"products":{}}'.length;
-    for (const a of ['', ...characters]) {
-      for (const b of ['', ...characters]) {
-        if (a !== '' && b === '') continue;
-        for (const c of characters) {
-          const text = `"${a}${b}${c}"${product}`;
-          left -= text.length + 1;
-          if (left > 0) products.push(text);
-        }
-      }
-    }
-    expect(left).toBeLessThan(0);
-    expect(await readText(`{${info},"products":{${products.join()}}}`)).toHaveProperty('products');
+  test('is within its limit for each product that fits into the bytes', () => {
+    // There are too few identifiers of one character to matter.
+    const product = '"ab":{"price_list_price":1,"expected_forward_cost_price":1},';
+    expect(countValues(product)).toBe(getMaxValues(product.length));
   });
 });
 

@@ -59,7 +59,6 @@ describe('each request of a process that serves functions', () => {
     ['function-execution-id', 'ip6ym9iwyr1s'],
     ['traceparent', PARENT],
     ['x-cloud-trace-context', `${TRACE.toUpperCase()}/18446744073709551615;o=1`],
-    ['x-cloud-trace-context', `${TRACE}/1`],
     ['x-cloud-trace-context', TRACE],
   ])('keeps a well-formed %s: %s', async (name, value) => {
     expect((await receive('/', { [name]: value }))?.headers[name]).toBe(value);
@@ -68,13 +67,11 @@ describe('each request of a process that serves functions', () => {
   test.each([
     ['function-execution-id', 'x'.repeat(65)],
     ['function-execution-id', 'two words'],
-    ['function-execution-id', 'caf\xe9'],
     ['function-execution-id', ['a', 'b']],
     ['traceparent', PARENT.toUpperCase()],
     ['traceparent', `${PARENT}-more`],
     ['traceparent', [PARENT, PARENT]],
     ['traceparent', PARENT.replace('00', 'ff')],
-    ['x-cloud-trace-context', `${TRACE}/${'1'.repeat(21)}`],
     ['x-cloud-trace-context', `${TRACE}/18446744073709551616`],
     ['x-cloud-trace-context', `${'1'.repeat(4_000)}/1`],
     ['x-cloud-trace-context', `${TRACE}/1;o=${'x'.repeat(100)}`],

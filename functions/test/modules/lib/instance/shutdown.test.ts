@@ -21,7 +21,7 @@ function createInstance() {
   for (const step of STEPS) {
     const { signal } = shutdown[step];
     signal.addEventListener('abort', () => {
-      expect(signal.reason).toBeInstanceOf(StoppedError);
+      expect(signal.reason).toMatchObject({ constructor: StoppedError, reserveMs: 2_000 });
       steps.push([step, Date.now() - startedAt]);
     });
   }
@@ -53,12 +53,6 @@ test('refuses writes at once, aborts them after 5 s, stops waiting for handlers 
   ]);
   expect(logInstanceStopping).toHaveBeenLastCalledWith(1);
   expect(logInstanceStopped).toHaveBeenLastCalledWith(1, 9_000);
-});
-
-test('leaves time to fail an attempt', () => {
-  const { shutdown, stop } = createInstance();
-  void stop();
-  expect(shutdown.refuseWrites.signal.reason).toMatchObject({ reserveMs: 2_000 });
 });
 
 test('ends as soon as the last response is sent, and at once without one', async () => {

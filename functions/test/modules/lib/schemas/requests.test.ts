@@ -2,103 +2,92 @@ import { validate } from '../../../../src/lib/schemas/fields';
 import { ordersByTeamRequestSchema, supplyOrdersInvoicesRequestSchema } from '../../../../src/lib/schemas/requests';
 import { operations } from '../../../../../scripts/harness/operations';
 import {
+  catchValidationError,
   findInvalidPaths,
   invalidTexts,
-  loneSurrogates,
-  textsAtLimit,
-  textsOverLimit,
+  validTexts,
   withLabels,
 } from '../../../support/validation';
 
 /** Dates that do not exist, and dates in another form. */
 const notDays = [
-  '2024-02-30',
   '2023-02-29',
   '1900-02-29',
   '2026-13-01',
-  '2026-00-10',
   '2026-01-00',
   '2026-1-01',
-  '26-01-01',
-  '02026-01-01',
   '+002026-01-01',
-  '2026/01/01',
   '2026-01-01T00:00:00Z',
   ' 2026-01-01',
   '2026-01-01\n',
   '２０２６-01-01',
 ];
 
-const days = ['2024-02-29', '2000-02-29', '0050-01-01', '0000-02-29', '9999-12-31', '1969-12-31'];
+const schemas = { getOrdersByTeam: ordersByTeamRequestSchema, supplyOrdersInvoices: supplyOrdersInvoicesRequestSchema };
 
-describe.each([
-  ['getOrdersByTeam', ordersByTeamRequestSchema],
-  ['supplyOrdersInvoices', supplyOrdersInvoicesRequestSchema],
-] as const)('%s', (name, schema) => {
-  const { body } = operations[name];
-  const pathsOf = (changed: object) => findInvalidPaths(() => validate(schema, { ...body, ...changed }));
+type Name = keyof typeof schemas;
 
+const parse = (name: Name, changed: object) =>
+  validate<(typeof schemas)[Name]>(schemas[name], { ...operations[name].body, ...changed });
+
+describe.each(Object.keys(schemas) as Name[])('%s', (name) => {
   test('names every offending field', () => {
-    expect(findInvalidPaths(() => validate(schema, {}))).toEqual(['team_id', 'start_date', 'end_date', 'status']);
-    expect(pathsOf({ start_date: 'x', status: 'x' })).toEqual(['start_date', 'status']);
+    expect(findInvalidPaths(() => validate(schemas[name], {}))).toEqual([
+      'team_id',
+      'start_date',
+      'end_date',
+      'status',
+    ]);
   });
 
   test.each([null, [], 'text', 1])('rejects the body %j with one error at its path', (whole) => {
-    expect(findInvalidPaths(() => validate(schema, whole))).toEqual(['body']);
+    expect(findInvalidPaths(() => validate(schemas[name], whole))).toEqual(['body']);
   });
 
-  test.each(withLabels([...invalidTexts, ...loneSurrogates, ...textsOverLimit]))(
-    'rejects the team_id %s',
-    (_, team_id) => {
-      expect(pathsOf({ team_id })).toEqual(['team_id']);
-    },
-  );
+  test.each(withLabels(invalidTexts))('rejects the team_id %s', (_, team_id) => {
+    expect(findInvalidPaths(() => parse(name, { team_id }))).toEqual(['team_id']);
+  });
 
-  test.each(withLabels([...textsAtLimit, ' ', '\u0000', '__proto__', 'a/b', '..']))(
-    'accepts the team_id %s',
-    (_, team_id) => {
-      expect(pathsOf({ team_id })).toEqual([]);
-    },
-  );
+  test.each(withLabels(validTexts))('accepts the team_id %s', (_, team_id) => {
+    expect(parse(name, { team_id }).team_id).toBe(team_id);
+  });
 
-  describe.each(['start_date', 'end_date'])('%s', (field) => {
-    test.each([...invalidTexts, ...loneSurrogates, ...notDays])('rejects %j', (day) => {
-      expect(pathsOf({ [field]: day })).toEqual([field]);
+  describe.each(['start_date', 'end_date'] as const)('%s', (field) => {
+    test.each(notDays)('rejects %j, and the message does not repeat it', (day) => {
+      const message = 'Expected a valid date as YYYY-MM-DD, received a different string';
+      expect(catchValidationError(() => parse(name, { [field]: day }))?.errors).toEqual([{ path: field, message }]);
     });
 
-    test.each(days)('accepts %s', (day) => {
-      expect(pathsOf({ [field]: day })).toEqual([]);
+    test.each([
+      ['0050-01-01', -60_589_296_000_000],
+      ['1969-12-31', -86_400_000],
+      ['2000-02-29', 951_782_400_000],
+      ['9999-12-31', 253_402_214_400_000],
+    ])('has the day %s as midnight UTC in Unix milliseconds: %d', (day, expected) => {
+      expect(parse(name, { [field]: day })[field]).toBe(expected);
     });
   });
 });
 
-test.each([...invalidTexts, 'all', 'ALL ', 'Waiting', 'PENDING', 'constructor', '\ud800'])(
-  'the status %j of orders is rejected',
-  (status) => {
-    const body = { ...operations.getOrdersByTeam.body, status };
-    expect(findInvalidPaths(() => validate(ordersByTeamRequestSchema, body))).toEqual(['status']);
-  },
-);
-
-test.each([undefined, '', '0', '1', 'null', 'ALL', true, false, 2, -1, 0.5, [], [0], {}])(
-  'the status %j of supply orders is rejected',
-  (status) => {
-    const body = { ...operations.supplyOrdersInvoices.body, status };
-    expect(findInvalidPaths(() => validate(supplyOrdersInvoicesRequestSchema, body))).toEqual(['status']);
-  },
-);
+const ORDERS = 'Expected one of WAITING, LINKING, DELIVERING, DELIVERED, CANCELLED, ALL';
+const SUPPLY_ORDERS = 'Expected 0, 1 or null';
+test.each<[Name, unknown, string]>([
+  ['getOrdersByTeam', undefined, `${ORDERS}, received no value`],
+  ['getOrdersByTeam', '', `${ORDERS}, received an empty string`],
+  ['getOrdersByTeam', 'Waiting', `${ORDERS}, received a different string`],
+  ['getOrdersByTeam', 'constructor', `${ORDERS}, received a different string`],
+  ['getOrdersByTeam', null, `${ORDERS}, received null`],
+  ['supplyOrdersInvoices', undefined, `${SUPPLY_ORDERS}, received no value`],
+  ['supplyOrdersInvoices', '0', `${SUPPLY_ORDERS}, received a string`],
+  ['supplyOrdersInvoices', false, `${SUPPLY_ORDERS}, received a boolean`],
+  ['supplyOrdersInvoices', 2, `${SUPPLY_ORDERS}, received a different number`],
+  ['supplyOrdersInvoices', [0], `${SUPPLY_ORDERS}, received an array`],
+  ['supplyOrdersInvoices', {}, `${SUPPLY_ORDERS}, received an object`],
+])('%s rejects the status %j', (name, status, message) => {
+  expect(catchValidationError(() => parse(name, { status }))?.errors).toEqual([{ path: 'status', message }]);
+});
 
 test('the status -0 of supply orders is 0, and ALL of orders is null', () => {
-  const supplyOrders = { ...operations.supplyOrdersInvoices.body, status: -0 };
-  expect(validate(supplyOrdersInvoicesRequestSchema, supplyOrders).status).toBe(0);
-  expect(validate(ordersByTeamRequestSchema, operations.getOrdersByTeam.body).status).toBeNull();
-});
-
-test.each([
-  ['0050-01-01', -60_589_296_000_000],
-  ['1969-12-31', -86_400_000],
-  ['2024-02-29', 1_709_164_800_000],
-])('the day %s is midnight UTC in Unix milliseconds: %d', (start_date, expected) => {
-  const body = { ...operations.getOrdersByTeam.body, start_date };
-  expect(validate(ordersByTeamRequestSchema, body).start_date).toBe(expected);
+  expect(parse('supplyOrdersInvoices', { status: -0 }).status).toBe(0);
+  expect(parse('getOrdersByTeam', { status: 'ALL' }).status).toBeNull();
 });

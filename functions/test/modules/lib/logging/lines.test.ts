@@ -1,0 +1,40 @@
+import { write } from 'firebase-functions/logger';
+import { logInstanceStopped } from '../../../../src/lib/logging/instances';
+import {
+  createPriceListLogger,
+  logSweepFailed,
+  logSweepResult,
+  logUnreadableKey,
+} from '../../../../src/lib/logging/price-lists';
+import { createKeyRecord } from '../../../support/key-records';
+
+/** The severities and fields of lines about attempts and instances. No reason names a document or quotes a value. */
+
+jest.mock('firebase-functions/logger');
+
+const log = createPriceListLogger('request-1');
+const record = createKeyRecord({ claimed_at: 5, trace_id: 'trace-1' });
+const IDS = { request_id: 'request-1', document_id: 'document', price_list_id: null, products_count: 1 };
+const SWEPT = { document_id: 'document', trace_id: 'trace-1', since_claim_ms: 10 };
+const COUNTS = { resumed: 0, deferred: 0, left: 0, unreadable: 0 };
+const PATH = 'no entity: projects/p/databases/(default)/documents/price_lists/1/products/secret';
+const CUT = { reason: 'no entity: projects/p/databases/(default)/documents/…' };
+
+test.each<[severity: string, event: string, fields: object, log: () => void]>([
+  ['ERROR', 'price_list_failed', { ...IDS, ...CUT, needs_operator: true }, () => log.failed(record, PATH, true)],
+  ['ERROR', 'price_list_failed', { ...IDS, reason: 'bad "…' }, () => log.failed(record, 'bad "secret"', false)],
+  ['WARNING', 'price_list_superseded', { ...IDS, key_outcome: 'lost' }, () => log.superseded(record, 'lost')],
+  ['NOTICE', 'price_list_deferred', { ...SWEPT, ...CUT }, () => logSwept('deferred')],
+  ['ERROR', 'price_list_left', { ...SWEPT, ...CUT }, () => logSwept('left')],
+  ['ERROR', 'key_record_unreadable', { record: 'keys/1' }, () => logUnreadableKey('keys/1')],
+  ['ERROR', 'sweep_failed', { ...CUT, ...COUNTS }, () => logSweepFailed(PATH, COUNTS)],
+  ['WARNING', 'instance_stopped', { unanswered: 1, duration_ms: 9 }, () => logInstanceStopped(1, 9)],
+  ['INFO', 'instance_stopped', { unanswered: 0, duration_ms: 9 }, () => logInstanceStopped(0, 9)],
+])('%s %s has the fields %j', (severity, event, fields, logLine) => {
+  logLine();
+  expect(write).toHaveBeenLastCalledWith({ severity, event, message: event.replaceAll('_', ' '), ...fields });
+});
+
+function logSwept(result: 'deferred' | 'left'): void {
+  logSweepResult({ time: 15, result, reason: PATH }, record);
+}
