@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { blocks, type Block } from '../support/blocks';
 import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
 import { runProgram, runProgramSync } from '../support/programs';
@@ -6,6 +8,13 @@ import { runProgram, runProgramSync } from '../support/programs';
 
 test.each(blocks.filter(({ language }) => language === 'bash'))('$document:$line can be parsed by bash', ({ code }) => {
   expect(runProgramSync('bash', ['-n', '-c', code])).toMatchObject({ status: 0, stderr: '' });
+});
+
+test('each test that docs/reliability.md names has that title', () => {
+  const links = readFileSync('docs/reliability.md', 'utf8').matchAll(/\[([^\]]+)\]\((\S+\.test\.ts)\)/g);
+  const named = [...links].map(([, title = '', file = '']) => ({ title, file }));
+  expect(named.length).toBeGreaterThan(0);
+  for (const { title, file } of named) expect(readFileSync(join('docs', file), 'utf8')).toContain(title);
 });
 
 /** The blocks that use the service or the variables of the page. They share the state of one service. */
