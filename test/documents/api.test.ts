@@ -164,14 +164,15 @@ test('the table of errors has the status and text of every error', () => {
 
 test('the table of limits has the values of the code', () => {
   const mib = (bytes: number) => `${bytes / 1024 ** 2} MiB`;
-  const seconds = (ms: number) => `${ms / 1000} s`;
+  const count = (n: number) => n.toLocaleString('en');
+  const seconds = (ms: number) => `${count(ms / 1000)} s`;
   const { maxBytes, timeoutMs } = PRICE_LISTS_BODY_LIMITS;
   expect(Object.fromEntries(readRows(readSection('Limits\n')))).toMatchObject({
     'Request body, as sent and inflated': `${mib(READ_BODY_LIMITS.maxBytes)}; add price lists ${mib(maxBytes)}`,
-    'Values of a request body': `${getMaxValues(READ_BODY_LIMITS.maxBytes)}; add price lists ${getMaxValues(maxBytes)}`,
+    'Values of a request body': `${count(getMaxValues(READ_BODY_LIMITS.maxBytes))}; add price lists ${count(getMaxValues(maxBytes))}`,
     'Time to send the body': `${seconds(READ_BODY_LIMITS.timeoutMs)}; add price lists ${seconds(timeoutMs)}`,
     'Time to process a request, body included': `${seconds(getTimeLimitMs(rangeOptions, false))}; add price lists ${seconds(getTimeLimitMs(writeOptions, true))}`,
-    'Text field': `${MAX_TEXT_BYTES} bytes of UTF-8`,
+    'Text field': `${count(MAX_TEXT_BYTES)} bytes of UTF-8`,
     'Field errors in a 400 of add price lists': expect.stringMatching(`^${MAX_FIELD_ERRORS};`) as string,
   });
 });
