@@ -58,7 +58,7 @@ export const plans: Record<'full' | 'quick', BenchPlan> = {
   },
 };
 
-/** Number of calls of a creation besides its batches: see docs/reliability.md#what-holds. */
+/** Number of calls of a creation besides its batches: see docs/performance.md#costs. */
 const FIXED_CALLS = 4;
 
 /** The parameters of a scenario. */

@@ -4,58 +4,80 @@ import { blocks, type Block } from '../support/blocks';
 import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
 import { runProgram, runProgramSync } from '../../scripts/harness/programs';
 
-/** The shell scripts of the documents can be parsed, and the calls of Getting started get the responses that it shows. */
+/** The shell scripts of the documents can be parsed, and the first pages of a newcomer work from the top to the bottom. */
 
 test.each(blocks.filter(({ language }) => language === 'bash'))('$document:$line can be parsed by bash', ({ code }) => {
   expect(runProgramSync('bash', ['-n', '-c', code])).toMatchObject({ status: 0, stderr: '' });
 });
 
-const GETTING_STARTED = join('docs', 'getting-started.md');
+test('each test that docs/reliability.md names has that title', () => {
+  const links = readFileSync('docs/reliability.md', 'utf8').matchAll(/\[([^\]]+)\]\((\S+\.test\.ts)\)/g);
+  const named = [...links].map(([, title = '', file = '']) => ({ title, file }));
+  expect(named.length).toBeGreaterThan(0);
+  for (const { title, file } of named) expect(readFileSync(join('docs', file), 'utf8')).toContain(title);
+});
 
-describe('the calls of docs/getting-started.md', () => {
-  /** Each shell block that calls the service, with the response that the page shows below it. */
-  const calls = blocks.flatMap((block, i) => {
-    const next = blocks[i + 1];
-    const isCall = block.document === GETTING_STARTED && block.code.startsWith('curl ') && next?.language === 'json';
-    return isCall
-      ? [{ line: block.line, code: block.code, shown: JSON.parse(next.code, withoutNewValues) as object }]
-      : [];
-  });
-
-  let service: LocalServer;
-  beforeAll(async () => {
-    service = await startLocalServer({ API_KEY: undefined, SAMPLE_DATA: 'true' });
-  });
+/** The blocks that use the service or the variables of the page. They share the state of one service. */
+describe.each(['README.md', 'docs/getting-started.md'])('%s, followed in its order', (page) => {
+  const steps = blocks
+    .filter(({ document }) => document === page)
+    .map((block, i, all) => ({ ...block, next: all[i + 1] }));
+  let service: LocalServer | undefined;
+  let variables = '';
   afterAll(cleanUp);
 
-  test.each(calls)('the call in line $line gets the response that the page shows', async ({ code, shown }) => {
-    const origin = new URL(service.address('getTeams')).origin;
-    const { stdout } = await runProgram('bash', ['-c', code.replace('http://127.0.0.1:5001', origin)]);
-    expect(JSON.parse(stdout, withoutNewValues)).toMatchObject(shown);
-  });
-
-  test('the calls that fail get the statuses that the page lists', async () => {
-    const { code } = findBlock('base=');
-    const origin = new URL(service.address('getTeams')).origin;
-    const { stdout } = await runProgram('bash', ['-c', code.replace('http://127.0.0.1:5001', origin)]);
-    const statuses = [...stdout.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
-    const [, expected = ''] =
-      /with these statuses: ([\d, ]+)\./.exec(readFileSync('docs/getting-started.md', 'utf8')) ?? [];
-    expect(statuses.filter((status) => status !== '100')).toEqual(expected.split(', '));
-  });
-
-  test('the query prints the price list that was stored', async () => {
-    const { code } = findBlock('FIRESTORE_EMULATOR_HOST=');
-    const { stdout } = await runProgram('bash', ['-c', code.replace('127.0.0.1:8080', service.firestoreAddress)]);
-    expect(stdout).toMatch(/^\w{20} Kenya building materials, June 2026 ready 12 products\n$/);
-  });
-
-  function findBlock(start: string): Block {
-    const block = blocks.find(({ document, code }) => document === GETTING_STARTED && code.startsWith(start));
-    if (block === undefined) throw new Error(`${GETTING_STARTED} has no block that begins with ${start}`);
-    return block;
+  /** Runs a block against the service that the page has started, whose ports are not those of the page. */
+  async function runBlock(code: string): Promise<string> {
+    if (service === undefined) throw new Error('the page has not started the service, or has stopped it');
+    const { origin } = new URL(service.address(''));
+    const commands = `${variables}${code}`
+      .replaceAll('http://127.0.0.1:5001', origin)
+      .replaceAll('127.0.0.1:8080', service.firestoreAddress);
+    return (await runProgram('bash', ['-c', commands])).stdout;
   }
+
+  const select = (isSelected: (block: Block) => boolean) => steps.filter(isSelected);
+  const starts = select(({ code }) => code.endsWith('npm start\n'));
+  const exports = select(({ code }) => code.startsWith('export BASE_URL='));
+  const calls = select(({ code }) => code.includes('"$BASE_URL'));
+  const queries = select(({ code }) => code.startsWith('FIRESTORE_EMULATOR_HOST='));
+  const stops = select(({ code }) => code.includes('\n^C'));
+
+  test('starts the service once, and sets the variables once', () => {
+    expect([starts.length, exports.length]).toEqual([1, 1]);
+    expect(calls.length).toBeGreaterThan(0);
+  });
+
+  const ordered = [...starts, ...exports, ...calls, ...queries, ...stops].sort((a, b) => a.line - b.line);
+  test.each(ordered)('line $line does what the page says', async (step) => {
+    if (starts.includes(step)) service = await startLocalServer({ API_KEY: undefined, SAMPLE_DATA: 'true' });
+    else if (exports.includes(step)) variables = step.code;
+    else if (stops.includes(step)) {
+      expect((await service?.stop())?.code).toBe(0);
+      service = undefined;
+    } else {
+      const printed = await runBlock(step.code);
+      if (calls.includes(step)) expectResponse(printed, step.next?.code ?? '');
+      else expect(withoutId(printed)).toBe(withoutId(step.next?.code ?? ''));
+    }
+  });
 });
+
+/** Expects that a response has the status, the headers and the members that a page shows. */
+function expectResponse(printed: string, shown: string): void {
+  const actual = parseResponse(printed.replaceAll('\r', '').replace(/^HTTP\/1.1 100 .*\n\n/, ''));
+  const expected = parseResponse(shown);
+  expect(actual.lines).toEqual(expect.arrayContaining(expected.lines));
+  expect(actual.lines[0]).toBe(expected.lines[0]);
+  expect(actual.body).toMatchObject(expected.body);
+}
+
+function parseResponse(text: string): { lines: string[]; body: object } {
+  const end = text.indexOf('\n\n');
+  return { lines: text.slice(0, end).split('\n'), body: JSON.parse(text.slice(end), withoutNewValues) as object };
+}
+
+const withoutId = (line: string): string => line.replace(/^\w{20} /, '');
 
 /** Leaves out the times and generated ids of a response, which are new each time. */
 function withoutNewValues(key: string, value: unknown): unknown {

@@ -38,7 +38,7 @@ export const writeOptions = {
 
 /**
  * Options of the sweep. A heap of 560 MiB is enough for its four concurrent resumes
- * (docs/reliability.md#what-holds). The timeout is the longest that Cloud Scheduler allows.
+ * (docs/performance.md#memory-of-a-creation). The timeout is the longest that Cloud Scheduler allows.
  */
 export const sweepOptions = {
   ...defaults,

@@ -13,7 +13,7 @@ import { parseSubmission } from '../support/submissions';
 /**
  * The deployed sweep resumes four attempts side by side. Their long identifiers take two bytes for each
  * character in memory. By default, the lists and the heap are small. `RESUME_PRODUCTS=23000
- * RESUME_HEAP_MIB=560` tests the largest lists in the heap of docs/reliability.md#what-holds.
+ * RESUME_HEAP_MIB=560` tests the largest lists in the heap of docs/performance.md#memory-of-a-creation.
  */
 
 const products = Number(process.env['RESUME_PRODUCTS'] ?? 2_000);

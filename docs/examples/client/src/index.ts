@@ -40,7 +40,7 @@ export interface Client extends Omit<Calls, 'addPriceLists'> {
   ) => Promise<CreatedPriceLists>;
 }
 
-/** The service stored the request but no list, or lists in another currency. `cause` is the response. */
+/** The service stored the request but no list, or lists in a different currency. `cause` is the response. */
 export class UnusableListsError extends Error {
   override readonly name = 'UnusableListsError';
 }
