@@ -44,7 +44,9 @@ describe('a submission', () => {
     ];
     const submission = parse(`{"products":{${members.join()}},"info":${INFO}}`);
     expect(submission.info).toEqual({ ...info, currency_iso: 'USD' });
-    expect(submission.products.map((each) => [each.id, each.price_list_price, each.expected_forward_cost_price])).toEqual([
+    expect(
+      submission.products.map((each) => [each.id, each.price_list_price, each.expected_forward_cost_price]),
+    ).toEqual([
       ['10', 3, 0],
       ['9', 4, 0],
       ['a', 7, 0],
@@ -68,9 +70,9 @@ describe('a submission', () => {
   });
 
   test('has -0 as 0, prices of any size, and no unknown field', () => {
-    const prices = '{"note":1,"price_list_price":-0,"expected_forward_cost_price":1.7976931348623157e308}';
+    const prices = '{"unknown":1,"price_list_price":-0,"expected_forward_cost_price":1.7976931348623157e308}';
     const submission = parse(
-      `{"info":{"note":1,${INFO.slice(1)},"products":{"a":${prices},"b":${product(5e-324, 0)}},"note":1}`,
+      `{"info":{"unknown":1,${INFO.slice(1)},"products":{"a":${prices},"b":${product(5e-324, 0)}},"unknown":1}`,
     );
     expect(submission.info).toEqual({ ...info, currency_iso: 'USD' });
     expect(submission.products).toEqual([
