@@ -30,7 +30,7 @@ function identifyCall(label: string, call: Call): CallName | undefined {
     return has('/markets/') ? 'read the key and the market' : 'read the key';
   }
   if (!has(`/products/${label}.`)) return undefined;
-  const batch = names.length > 1 ? 1 : 2;
+  const batch = has(`/products/${label}.0000`) ? 1 : 2;
   return `${has('/price_lists/') ? 'price' : 'cost'} entries, batch ${batch}`;
 }
 

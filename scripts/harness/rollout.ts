@@ -119,7 +119,12 @@ class Handover {
   async #kill(victim: DeployedFunction): Promise<void> {
     const { promise: died, resolve } = Promise.withResolvers<undefined>();
     const held = KILLED.map((moment) => holdUntilDeath(this.firestore, moment, died));
-    const lost = KILLED.map(({ label }) => send(victim, this.#createBody(label)).then(describe, () => null));
+    const lost = KILLED.map(({ label }) =>
+      send(victim, this.#createBody(label)).then(
+        (response) => `${label}: ${describe(response)}`,
+        () => null,
+      ),
+    );
     const early = Promise.race(lost).then((response) =>
       assert.fail(`the process was to be killed, not to return ${response}`),
     );

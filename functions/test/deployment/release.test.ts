@@ -18,8 +18,6 @@ const BUILD_INPUTS = [
   'functions/package.json',
   'functions/records',
   'functions/src',
-  'functions/test/contract',
-  'functions/test/support',
   'scripts',
 ];
 

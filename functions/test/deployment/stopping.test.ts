@@ -6,7 +6,7 @@ import { openRequest, sendRequest } from '../../../scripts/harness/http';
 import { operations, type OperationName } from '../../../scripts/harness/operations';
 import { readDeclaredIndexes } from '../support/declared-indexes';
 import { isEntries } from '../support/commits';
-import { AFTER_NEXT_SWEEP, updateKey, writeMarket } from '../support/price-lists';
+import { AFTER_NEXT_SWEEP, writeMarket } from '../support/price-lists';
 import { createPriceListBody } from '../support/submissions';
 import { waitFor, waitUntilFired } from '../support/wait-for';
 import {
@@ -40,7 +40,7 @@ const testInWorld = (title: string, run: (world: World) => Promise<void>) =>
     300_000,
   );
 
-const start = ({ firestore }: World, name: OperationName | 'sweepPriceLists') =>
+const start = ({ firestore }: World, name: OperationName) =>
   startDeployedFunction(DEPLOY_PACKAGE, name, {
     API_KEY,
     CORS_ALLOWED_ORIGINS: '',
@@ -158,37 +158,4 @@ testInWorld('a read that hangs gets its response after 8 s', async (world) => {
   expect(tookMs).toBeGreaterThan(7_900);
   expect(tookMs).toBeLessThan(9_000);
   expect(await exitCode).toBe(0);
-});
-
-/** Creates failed attempts that are due for the sweep. */
-async function failCreations(world: World, count: number): Promise<void> {
-  const deployed = await start(world, 'addPriceLists');
-  await writeMarket(world.db);
-  const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
-  const rejected = world.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action });
-  for (let i = 0; i < count; i += 1) {
-    const body = createPriceListBody(2, { boq_list_id: `list-${i}` });
-    expect((await send(deployed, 'addPriceLists', body)).status).toBe(500);
-  }
-  await deployed.stop();
-  rejected.remove();
-  const keys = await world.db.collection('price_list_idempotency').get();
-  for (const { ref } of keys.docs) await updateKey(ref, { failure_cause: 'stopped' });
-}
-
-testInWorld('a sweep completes the attempts that it is resuming, and begins no other', async (world) => {
-  await failCreations(world, 5);
-  const deployed = await start(world, 'sweepPriceLists');
-  const action = { kind: 'delay', ms: 1_000 } as const;
-  const entries = world.firestore.faults.inject({ rpc: 'Commit', match: isEntries, action });
-  const response = sendRequest(deployed.port, { method: 'POST', headers: {}, body: '' });
-  await waitUntilFired(entries, response);
-  const exitCode = deployed.stop();
-  expect((await response).status).toBe(200);
-  expect(await exitCode).toBe(0);
-  expect(logged(deployed, 'sweep_ended')).toMatchObject([{ interrupted: true, resumed: 4, deferred: 0 }]);
-  expect((await readStatuses(world, 'price_list_idempotency')).sort()).toEqual([
-    ...Array<string>(4).fill('completed'),
-    'requires_review',
-  ]);
 });

@@ -1,4 +1,5 @@
 import { startFirestore } from '../src';
+import { Store } from '../src/storage/store';
 import { get, int, read, set, times, type Call } from './conformance/calls';
 import { connect } from './conformance/protocol';
 import { runSequence } from './conformance/sequence';
@@ -53,4 +54,20 @@ test('versions of the past hour can be read, and older ones are rejected', async
   expect(await readAt(0)).toEqual({ code: FAILED_PRECONDITION });
   expect(await readAt(6)).toEqual(first);
   await close();
+});
+
+test('the oldest versions are dropped when all together take more than 256 MiB', () => {
+  const store = new Store(undefined, Date.now);
+  const document = { collection: 'c', id: '1', createTime: 1, updateTime: 1, row: 0 };
+  const old = { ...document, fields: Buffer.alloc(60 * 1024 * 1024) };
+  const replace = () => {
+    const time = store.nextTime();
+    store.apply([{ ...document, old, doc: old }], time);
+    return time;
+  };
+  const [first = 0] = times(4, replace);
+  expect(() => store.assertReadable(first)).not.toThrow();
+  const fifth = replace();
+  expect(() => store.assertReadable(first - 1)).toThrow('too old');
+  expect(() => store.assertReadable(fifth)).not.toThrow();
 });

@@ -1,5 +1,5 @@
 import { createFieldReader } from '../protocol/codec';
-import { getResourceName, type StoredDoc } from '../storage/collections';
+import { findFirst, getResourceName, type StoredDoc } from '../storage/collections';
 import { getTerms, isEquality } from './indexes';
 import { NAME, formatFieldPath, isName, parseParentPath, type FieldPath } from '../protocol/paths';
 import type { Cursor, Filter, Operator, Order, StructuredQuery } from '../protocol/requests';
@@ -22,6 +22,8 @@ export interface PreparedQuery {
   readonly orders: readonly Order[];
   /** Returns whether the query finds a document of its collections, before the limit applies. */
   readonly matches: (doc: StoredDoc) => boolean;
+  /** For a query in the order of names: returns whether a document comes before all that the query can find. */
+  readonly isBefore: (doc: StoredDoc) => boolean;
 }
 
 export function prepareQuery(source: StructuredQuery): PreparedQuery {
@@ -41,7 +43,23 @@ export function prepareQuery(source: StructuredQuery): PreparedQuery {
       // A document without one of the fields has no position in the order.
       required.every((read) => read(doc) !== undefined) &&
       (!start || start(doc) >= 0),
+    isBefore: compileIsBefore(source, orders, start),
   };
+}
+
+function compileIsBefore(
+  { filter }: StructuredQuery,
+  [first]: readonly Order[],
+  start: ((doc: StoredDoc) => number) | undefined,
+): (doc: StoredDoc) => boolean {
+  const sign = first?.descending ? -1 : 1;
+  const operators = ['==', ...(sign > 0 ? ['>', '>='] : ['<', '<='])];
+  const bounds = (filter ? getTerms(filter) : []).flatMap((term) =>
+    term.kind !== 'isNull' && isName(term.path) && operators.includes(term.op) ? [term.value] : [],
+  );
+  return (doc) =>
+    (start !== undefined && start(doc) < 0) ||
+    bounds.some((value) => compareValues(new Reference(getResourceName(doc)), value) * sign < 0);
 }
 
 /** Returns whether a filter matches only documents that have a field. */
@@ -138,13 +156,15 @@ export function runQuery(
   ordered = true,
 ): Iterable<readonly StoredDoc[]> {
   const { limit = Infinity } = query.source;
-  const collections = getQueryCollections(query, store);
+  const collections = getQueryCollections(query, store).sort(compareNames);
   const [first] = query.orders;
-  const byName = first !== undefined && isName(first.path);
+  // The documents of a collection are between those of a collection above it.
+  const isNested = collections.some((path, i) => collections[i + 1]?.startsWith(`${path}/`));
+  const byName = first !== undefined && isName(first.path) && !isNested;
   const snapshots = collections.map((collection) => store.snapshot(collection, readTime));
-  const found = findBatches(query, byName && first.descending ? snapshots.map((docs) => docs.toReversed()) : snapshots);
-  const inOrder = (byName && collections.length === 1) || (!ordered && limit === Infinity);
-  return slice(inOrder ? found : [sortBatches(query, found)], limit);
+  if (byName) return slice(findInOrder(query, snapshots, first.descending), limit);
+  const found = findBatches(query, snapshots);
+  return slice(!ordered && limit === Infinity ? found : [sortBatches(query, found)], limit);
 }
 
 const BATCH_SIZE = 256;
@@ -155,6 +175,25 @@ function* findBatches(
 ): Generator<readonly StoredDoc[]> {
   for (const docs of snapshots) {
     for (let at = 0; at < docs.length; at += BATCH_SIZE) yield docs.slice(at, at + BATCH_SIZE).filter(matches);
+  }
+}
+
+/** Finds documents in the order of their names, from the first that the query can find. */
+function* findInOrder(
+  { matches, isBefore }: PreparedQuery,
+  snapshots: readonly (readonly StoredDoc[])[],
+  descending: boolean,
+): Generator<readonly StoredDoc[]> {
+  for (const docs of descending ? snapshots.toReversed() : snapshots) {
+    const at = (index: number) => docs[descending ? docs.length - 1 - index : index];
+    let from = findFirst(0, docs.length, (index) => {
+      const doc = at(index);
+      return doc !== undefined && !isBefore(doc);
+    });
+    for (; from < docs.length; from += BATCH_SIZE) {
+      const batch = Array.from({ length: Math.min(BATCH_SIZE, docs.length - from) }, (_, i) => at(from + i));
+      yield batch.filter((doc) => doc !== undefined && matches(doc)) as StoredDoc[];
+    }
   }
 }
 

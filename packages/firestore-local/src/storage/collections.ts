@@ -22,14 +22,12 @@ export interface DocumentChange {
 
 export const getResourceName = (doc: StoredDoc): string => `${doc.collection}/${doc.id}`;
 
-/** Returns the first index, from `from` on, whose document does not sort before the id. */
-function lowerBound(docs: readonly StoredDoc[], id: string, from: number): number {
-  let low = from;
-  let high = docs.length;
+/** Returns the first index from `low` to `high` at which a condition holds that holds at all later ones too, or `high`. */
+export function findFirst(low: number, high: number, holds: (index: number) => boolean): number {
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (compareStrings(docs[middle]?.id ?? '', id) < 0) low = middle + 1;
-    else high = middle;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
   }
   return low;
 }
@@ -42,7 +40,7 @@ function replaceDocs(
   const parts: (readonly StoredDoc[])[] = [];
   let at = 0;
   for (const [id, doc] of [...changes].sort(compareByKey)) {
-    const end = lowerBound(sorted, id, at);
+    const end = findFirst(at, sorted.length, (i) => compareStrings(sorted[i]?.id ?? '', id) >= 0);
     parts.push(sorted.slice(at, end), doc ? [doc] : []);
     at = sorted[end]?.id === id ? end + 1 : end;
   }
