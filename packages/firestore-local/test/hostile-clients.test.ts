@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
+import { readFileSync } from 'node:fs';
+import { connect as connectHttp2, constants, type IncomingHttpHeaders } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { Firestore } from '@google-cloud/firestore';
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
@@ -114,6 +115,28 @@ test('the server announces a limit of 100 concurrent calls on a connection', asy
   session.destroy();
 });
 
+/** Begins 20 messages of 10 MiB that never end. `refused` resolves with the code of the first that the server resets. */
+function beginLargeMessages(): { refused: Promise<number | undefined>; stop: () => void } {
+  const LENGTH = 10 * 1024 * 1024;
+  // In MB. With the default, this client would end some of its own calls.
+  const session = connectHttp2(`http://${address}`, { maxSessionMemory: 1000 });
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(LENGTH, 1);
+  const ended = Array.from({ length: 20 }, () => {
+    const request = session.request({ ':method': 'POST', ':path': path('Commit'), ...GRPC }).resume();
+    request.write(Buffer.concat([head, Buffer.alloc(LENGTH - 1)]));
+    request.on('error', () => undefined);
+    return new Promise<number | undefined>((resolve) => request.once('close', () => resolve(request.rstCode)));
+  });
+  return { refused: Promise.race(ended), stop: () => session.destroy() };
+}
+
+test('the server refuses some of 20 messages of 10 MiB that never end', async () => {
+  const { refused, stop } = beginLargeMessages();
+  expect(await refused).toBe(constants.NGHTTP2_REFUSED_STREAM);
+  stop();
+});
+
 test('the server survives 1,000 connections with random bytes, resets and unfinished messages', async () => {
   let seed = 1;
   /** Returns a random integer below `max`: https://en.wikipedia.org/wiki/Linear_congruential_generator */
@@ -154,4 +177,45 @@ test('the server survives 1,000 connections with random bytes, resets and unfini
       else socket.destroy();
     }
   }
+});
+
+test('the server resets the oldest of 6,000 calls with half a message, on all connections together', async () => {
+  const calls = Array.from({ length: 100 }, (_, i) => {
+    const stream = 1 + 2 * i;
+    const half = frame(0, 0, stream, Buffer.of(0, 0, 0, 0x80, 0, 1));
+    return Buffer.concat([headers({ ':path': path('Commit'), ...GRPC }, stream), half]);
+  });
+  const sockets = await Promise.all(Array.from({ length: 60 }, open));
+  /** Matches the frame that resets a call with REFUSED_STREAM. */
+  const REFUSED = /\0\0\x04\x03\0[^]{4}\0\0\0\x07/g;
+  const received = sockets.map(() => '');
+  const countRefused = () => received.reduce((sum, text) => sum + (text.match(REFUSED)?.length ?? 0), 0);
+  await new Promise<void>((resolve) => {
+    for (const [i, socket] of sockets.entries()) {
+      socket.on('data', (chunk: Buffer) => {
+        received[i] = `${received[i]}${chunk.toString('latin1')}`;
+        if (countRefused() >= 600) resolve();
+      });
+      socket.write(Buffer.concat([PREFACE, ...calls]));
+    }
+  });
+  for (const socket of sockets) socket.destroy();
+});
+
+test('the memory of the server stays under 350 MB', () => {
+  const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1];
+  expect(Number(peak) / 1000).toBeLessThan(350);
+});
+
+test('eight concurrent commits of 10 MB succeed while other messages never end', async () => {
+  const { refused, stop } = beginLargeMessages();
+  await refused;
+  const text = 'x'.repeat(1_040_000);
+  const commits = Array.from({ length: 8 }, (_, i) => {
+    const batch = db.batch();
+    for (let n = 0; n < 10; n++) batch.set(db.doc(`big/${10 * i + n}`), { text });
+    return batch.commit();
+  });
+  await Promise.all(commits);
+  stop();
 });

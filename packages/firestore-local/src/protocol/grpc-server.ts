@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { performServerHandshake, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { constants, performServerHandshake, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { RPCS } from './decode-request';
 import { RpcError, invalid } from './errors';
-import { MessageReader } from './message-framing';
+import { MessageMemory, MessageReader } from './message-framing';
 import type { Rpc } from './requests';
 import { attempt, createResponseStream, listen, type ResponseStream } from './response-stream';
 import { UNSERVED } from './unserved';
@@ -34,6 +34,7 @@ const ignore = (): void => undefined;
  */
 export async function startGrpcServer(host: string, port: number, handle: CallHandler): Promise<GrpcServer> {
   const sockets = new Set<Socket>();
+  const memory = new MessageMemory();
   const listener = createServer((socket) => {
     sockets.add(socket);
     // Without this listener, a client that resets its connection would end the process. Node closes the socket after the error.
@@ -50,7 +51,7 @@ export async function startGrpcServer(host: string, port: number, handle: CallHa
       const session = performServerHandshake(socket, SESSION_OPTIONS);
       session.on('error', ignore);
       session.setLocalWindowSize(WINDOW_BYTES);
-      const connection = { socket, handle };
+      const connection = { socket, handle, memory };
       session.on('stream', (stream, headers) => attempt(stream, () => respond(stream, headers, connection)));
     };
     socket.once('readable', () => attempt(socket, onFirstBytes));
@@ -89,13 +90,14 @@ const isHttp2 = (start: Buffer): boolean => 'PRI * HTTP/2.0'.startsWith(start.to
 interface Connection {
   readonly socket: Socket;
   readonly handle: CallHandler;
+  readonly memory: MessageMemory;
 }
 
 const SERVICE = '/google.firestore.v1.Firestore/';
 
 /** Passes the request of a call to the handler, or refuses each message of an operation that is not served. */
 function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connection: Connection): void {
-  const { socket, handle } = connection;
+  const { socket, handle, memory } = connection;
   stream.on('error', ignore);
   if (headers['content-type']?.startsWith('application/grpc') !== true) {
     stream.respond({ ':status': 415 }, { endStream: true });
@@ -108,7 +110,10 @@ function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connec
   const refuse = Object.hasOwn(UNSERVED, name) ? UNSERVED[name] : undefined;
   if (!rpc && !refuse) response.fail(new RpcError('UNIMPLEMENTED', `The server does not implement the method ${path}`));
   let isHandled = false;
-  const reader = new MessageReader();
+  // A status would keep the stream open, unless its client reads it and ends the request. The SDKs repeat a call that is refused.
+  const reader = new MessageReader(memory, () =>
+    stream.close(isHandled ? constants.NGHTTP2_ENHANCE_YOUR_CALM : constants.NGHTTP2_REFUSED_STREAM),
+  );
   const onMessage = (message: Buffer): void => {
     if (refuse) refuse(message, response);
     else if (rpc && !isHandled) {
@@ -133,4 +138,5 @@ function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connec
   };
   listen(stream, 'data', (bytes) => failOnError(() => reader.read(bytes).forEach(onMessage)));
   listen(stream, 'end', () => failOnError(onEnd));
+  listen(stream, 'close', () => reader.close());
 }

@@ -10,6 +10,12 @@ const HEAD_BYTES = 5;
 /** https://firebase.google.com/docs/firestore/quotas: the maximum size of a request, and so of a commit. */
 const MAX_REQUEST_BYTES = 10 * 1024 * 1024;
 
+/** The upper bound of the memory for open calls of all clients. Eight commits of the maximum size fit. */
+const MAX_HELD_BYTES = 84 * 1024 * 1024;
+
+/** What an open call counts beside its message: more than the memory that Node takes for its stream. */
+const CALL_BYTES = 16 * 1024;
+
 /** Puts the head in front of a message. */
 export function frameMessage(message: Buffer): Buffer {
   const framed = Buffer.allocUnsafe(HEAD_BYTES + message.length);
@@ -19,6 +25,30 @@ export function frameMessage(message: Buffer): Buffer {
   return framed;
 }
 
+/** Bounds the memory of open calls and their unfinished messages. Above the bound, it evicts those that are quiet for longest. */
+export class MessageMemory {
+  /** The bytes that each call holds, in the order in which bytes last arrived. */
+  private readonly held = new Map<MessageReader, number>();
+  private total = 0;
+
+  /** Sets the number of bytes that a message holds. Can evict other calls, and then calls their `onEvicted`. */
+  update(reader: MessageReader, bytes: number): void {
+    this.remove(reader);
+    this.held.set(reader, CALL_BYTES + bytes);
+    this.total += CALL_BYTES + bytes;
+    for (const [oldest] of this.held) {
+      if (this.total <= MAX_HELD_BYTES) return;
+      oldest.close();
+      oldest.onEvicted();
+    }
+  }
+
+  remove(reader: MessageReader): void {
+    this.total -= this.held.get(reader) ?? 0;
+    this.held.delete(reader);
+  }
+}
+
 const NOTHING = Buffer.alloc(0);
 
 /** Finds the messages in the bytes of a call. Holds at most one message, and refuses one that is too long. */
@@ -26,6 +56,15 @@ export class MessageReader {
   /** A copy of the unfinished message. A view of a network buffer would keep the whole buffer in memory. */
   private held = NOTHING;
   private size = 0;
+  private isClosed = false;
+
+  /** @param onEvicted called when the call has to end, because the server holds too much */
+  constructor(
+    private readonly memory: MessageMemory,
+    readonly onEvicted: () => void,
+  ) {
+    memory.update(this, 0);
+  }
 
   /** Whether a message has begun and is not complete. */
   get isWithinMessage(): boolean {
@@ -53,6 +92,14 @@ export class MessageReader {
   release(): void {
     this.held = NOTHING;
     this.size = 0;
+    if (!this.isClosed) this.memory.update(this, 0);
+  }
+
+  /** Forgets the call, once its stream is closed. */
+  close(): void {
+    this.isClosed = true;
+    this.release();
+    this.memory.remove(this);
   }
 
   /** Adds bytes to the unfinished message, and returns all its bytes so far. */
@@ -66,6 +113,7 @@ export class MessageReader {
     }
     chunk.copy(this.held, this.size);
     this.size = size;
+    this.memory.update(this, this.held.length);
     return this.held.subarray(0, this.size);
   }
 }
