@@ -117,9 +117,9 @@ test('a terminal without a size gets whole lines, with columns of wide character
 
 test('each text of a CSV file is quoted, and one that begins like a formula gets an apostrophe', () => {
   const texts = ['=1', '+1', '-1', '@a', '\ta', '\ra', 'a\nb', 'a,b', '"', "'a", ''];
-  const cells = formatCsv([texts]).slice(0, -2);
+  const cells = formatCsv(texts).slice(0, -2);
   expect(cells).toBe(`"'=1","'+1","'-1","'@a","'\ta","'\ra","a\nb","a,b","""","'a",""`);
-  expect(formatCsv([[0.1, 1e-7, 0, null]])).toBe('0.1,1e-7,0,\r\n');
+  expect(formatCsv([0.1, 1e-7, 0, null])).toBe('0.1,1e-7,0,\r\n');
 });
 
 test.each([
@@ -132,7 +132,7 @@ test.each([
   ['of full width', ';＝1', ";'＝1"],
   ['in the middle of a text', 'a=1 - b@c;d', 'a=1 - b@c;d'],
 ])('a formula character %s', (_, text, cell) => {
-  expect(formatCsv([[text]])).toBe(`"${cell}"\r\n`);
+  expect(formatCsv([text])).toBe(`"${cell}"\r\n`);
 });
 
 test('show --prices writes both prices of each product in one file, also where an entry is missing', async () => {
