@@ -14,14 +14,14 @@ type Cell = string | number | null;
 const FORMULA = /(?<=(?:^|[;\u061b\p{Cc}\p{Zl}\p{Zp}])["\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]*)[=+\-@＝＋－＠]/gu;
 
 /**
- * Formats rows as CSV (RFC 4180). An apostrophe precedes what a spreadsheet would take for a formula.
+ * Formats a row as CSV (RFC 4180). An apostrophe precedes what a spreadsheet would take for a formula.
  *
  * @param header true for the first row of a file, which gets the byte order mark
  */
-export function formatCsv(rows: readonly (readonly Cell[])[], header = false): string {
+export function formatCsv(row: readonly Cell[], header = false): string {
   // All texts are quoted, because the library does not quote a text for a line feed alone.
   const options = { record_delimiter: 'windows', quoted_string: true, escape_formulas: true, cast } as const;
-  return `${header ? BYTE_ORDER_MARK : ''}${stringify([...rows], options)}`;
+  return `${header ? BYTE_ORDER_MARK : ''}${stringify([[...row]], options)}`;
 }
 
 const cast = { string: (text: string): string => text.replace(FORMULA, "'$&") };

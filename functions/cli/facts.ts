@@ -1,8 +1,8 @@
 import type { DocumentSnapshot } from 'firebase-admin/firestore';
 import { countEntries } from '../records/entries';
-import { getAll, type ReadableKey } from '../records/find';
+import type { ReadableKey } from '../records/find';
 import { retry } from '../src/lib/firestore/retry';
-import { LIST_KINDS, listDocument } from '../src/lib/repositories/lists';
+import { listDocument, type ListKind } from '../src/lib/repositories/lists';
 import { toText } from '../src/lib/repositories/organisation';
 import { requestDocument } from '../src/lib/repositories/requests';
 import type { PriceListSubmission } from '../src/lib/schemas/add-price-lists';
@@ -74,21 +74,20 @@ export async function readKeyDetails(
 ) {
   const { document_id, trace_id, key_id, lists, fingerprint, response, failed_tries, actions } = key.record;
   const read = <T>(fn: () => Promise<T>) => retry(fn, workContext, 'outage');
-  const references = lists === null ? [] : LIST_KINDS.map((kind) => listDocument(db, kind, lists));
-  const [request, ...documents] = await read(() => getAll(db, [requestDocument(db, document_id), ...references]));
-  const progress = documents.map(async (document, i): Promise<ListProgress> => {
-    const status = toText(document.get('status'));
-    return { status, entries: lists ? await read(() => countEntries(db, LIST_KINDS[i] ?? 'price_list', lists)) : 0 };
-  });
-  const [expected_forward_cost = null, price_list = null] = await Promise.all(progress);
+  const [request] = await read(() => db.getAll(requestDocument(db, document_id)));
+  const readProgress = async (kind: ListKind): Promise<ListProgress | null> => {
+    if (lists === null) return null;
+    const [list] = await read(() => db.getAll(listDocument(db, kind, lists)));
+    return { status: toText(list.get('status')), entries: await read(() => countEntries(db, kind, lists)) };
+  };
   const earlier = requests.filter(({ id }) => id !== document_id);
   return {
     ...summarizeKey(key),
     next: getNextStep(key, !(payload instanceof UnusablePayloadError)),
-    expected_forward_cost,
-    price_list,
+    expected_forward_cost: await readProgress('expected_forward_cost'),
+    price_list: await readProgress('price_list'),
     document_id,
-    request_id: toText(request?.get('request_id')),
+    request_id: toText(request.get('request_id')),
     trace_id,
     key_id,
     expected_forward_cost_id: lists?.expected_forward_cost_id ?? null,

@@ -22,8 +22,6 @@ export async function writePrices({ lists }: KeyRecord, file: string, context: C
   );
 }
 
-const PRODUCTS_PER_CHUNK = 500;
-
 interface Counts {
   products: number;
   documentReads: number;
@@ -31,24 +29,18 @@ interface Counts {
 
 /** Yields CSV. A product with an entry in only one list has an empty cell for the other price. */
 async function* streamPrices(lists: KeyLists, counts: Counts, context: CommandContext): AsyncGenerator<string> {
-  let rows: [id: string, price: number | null, cost: number | null][] = [];
-  yield formatCsv([['product_id', 'price_list_price', 'expected_forward_cost_price']], true);
+  yield formatCsv(['product_id', 'price_list_price', 'expected_forward_cost_price'], true);
   const prices = streamEntries('price_list', lists, counts, context);
   const costs = streamEntries('expected_forward_cost', lists, counts, context);
   let [price, cost] = await Promise.all([readNext(prices), readNext(costs)]);
   while (price !== undefined || cost !== undefined) {
     const order = compareIds(price?.[0], cost?.[0]);
     const id = (order <= 0 ? price?.[0] : cost?.[0]) ?? '';
-    rows.push([id, order <= 0 ? (price?.[1] ?? null) : null, order >= 0 ? (cost?.[1] ?? null) : null]);
+    yield formatCsv([id, order <= 0 ? (price?.[1] ?? null) : null, order >= 0 ? (cost?.[1] ?? null) : null]);
     counts.products += 1;
     if (order <= 0) price = await readNext(prices);
     if (order >= 0) cost = await readNext(costs);
-    if (rows.length === PRODUCTS_PER_CHUNK) {
-      yield formatCsv(rows);
-      rows = [];
-    }
   }
-  if (rows.length > 0) yield formatCsv(rows);
 }
 
 /** Yields the stored entries of a list in Firestore's order; the price is null if it is not a number. */

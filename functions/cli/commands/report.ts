@@ -80,10 +80,10 @@ const CSV_COLUMNS = [
 ] as const;
 
 const CSV: Format = {
-  header: formatCsv([CSV_COLUMNS], true),
+  header: formatCsv(CSV_COLUMNS, true),
   formatRow: ({ created_at, ...row }) => {
     const accepted_at = toTime(created_at).replace(' UTC', 'Z').replace(' ', 'T');
-    return formatCsv([CSV_COLUMNS.map((name) => ({ ...row, accepted_at })[name])]);
+    return formatCsv(CSV_COLUMNS.map((name) => ({ ...row, accepted_at })[name]));
   },
 };
 

@@ -279,10 +279,10 @@ test('list counts keys for an operator and keys for the sweep separately, and it
 
 test('show prints no earlier failure of a completed key, and no next command', async () => {
   await failAfter(1);
-  expect((await run('show', KEY)).out).toMatch(/^ +failure +\S/m);
+  expect((await run('show', KEY)).out).toMatch(/^ +failure +\S.*\n(.*\n)+ +tries +1 failed without an operator$/m);
   await run('resume', KEY, '--yes');
   const { out } = await run('show', KEY);
-  expect(out).not.toMatch(/^ +(failure|cause) /m);
+  expect(out).not.toMatch(/^ +(failure|cause|tries) /m);
   expect(out).not.toContain('Next:');
   expect((await run('list', '--status', 'completed')).out).not.toMatch(/^ +failure /m);
 });
