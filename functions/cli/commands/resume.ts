@@ -75,7 +75,8 @@ export async function resumeKeys(
   else if (options.cause !== undefined) context.terminal.printError(`No key failed for the cause ${options.cause}.\n`);
   const decision = { by: getOperatorName(options), reason: options.reason ?? null };
   for (const record of pending) {
-    const { boq_list_id } = record;
+    const { boq_list_id, products_count } = record;
+    context.terminal.printError(`Resuming ${quoteId(boq_list_id)}: ${count(products_count, 'product')} …\n`);
     await attempt(boq_list_id, async () => {
       const { db, workContext } = context;
       const response = await resume(record, decision, db, workContext);

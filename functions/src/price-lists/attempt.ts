@@ -5,7 +5,7 @@ import type { Product } from '../lib/schemas/add-price-lists';
 import type { FailureCause, KeyRecord } from '../lib/schemas/key-record';
 import { LEASE_DURATION_MS, RENEWAL_INTERVAL_MS, type RetryRegime } from '../lib/time-limits';
 import { measurePhase } from '../lib/work-context';
-import { toBatches, type Progress } from './entries';
+import { toBatches } from './entries';
 import type { KeyOutcome } from './key';
 import { applyEvent, applyWithinReserve, type KeyStore } from './key-store';
 import { readStoredPayload } from './payload';
@@ -33,7 +33,6 @@ export class Attempt {
     { record, heldUntil }: Extract<KeyOutcome, { kind: 'owned' }>,
     readonly key: KeyStore,
     private readonly regime: RetryRegime,
-    readonly onProgress: (progress: Progress) => void = () => undefined,
   ) {
     this.record = record;
     this.#heldUntil = heldUntil;
@@ -102,13 +101,10 @@ async function writeEntries(products: readonly Product[], attempt: Attempt): Pro
   const { lists } = attempt.record;
   if (lists === null) return;
   let failed = false;
-  const progress: Progress = { entries_written: 0, entries_total: LIST_KINDS.length * products.length };
   const writeList = async (kind: ListKind) => {
     for (const batch of toBatches(products, kind, context.sizes.batchEntries)) {
       if (failed) return;
       await attempt.call(() => writeEntryBatch(db, kind, lists, batch));
-      progress.entries_written += batch.length;
-      attempt.onProgress({ ...progress });
     }
   };
   const writes = LIST_KINDS.map((kind) =>

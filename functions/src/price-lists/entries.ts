@@ -1,12 +1,6 @@
 import type { Entry, ListKind } from '../lib/repositories/lists';
 import type { Product, ProductPrices } from '../lib/schemas/add-price-lists';
 
-/** How many entries of both lists an owner has written, and how many it writes in total. */
-export interface Progress {
-  entries_written: number;
-  entries_total: number;
-}
-
 export const getPrice = {
   expected_forward_cost: ({ expected_forward_cost_price }) => expected_forward_cost_price,
   price_list: ({ price_list_price }) => price_list_price,

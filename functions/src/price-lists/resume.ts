@@ -1,7 +1,6 @@
 import { retry } from '../lib/firestore/retry';
 import type { KeyRecord } from '../lib/schemas/key-record';
 import { Attempt, runAttempt } from './attempt';
-import type { Progress } from './entries';
 import type { OperatorDecision } from './key';
 import { applyEvent, type KeyStore } from './key-store';
 
@@ -16,10 +15,9 @@ export async function takeOver(
   record: KeyRecord,
   operator: OperatorDecision | null,
   key: KeyStore,
-  onProgress?: (progress: Progress) => void,
 ): ReturnType<typeof runAttempt> {
   const attempt = { ...record, owner: key.context.newToken() };
   const taken = await retry(() => applyEvent(key, { kind: 'resume', attempt, operator }), key.context, 'outage');
   if (taken.kind !== 'owned') return { outcome: taken };
-  return runAttempt(new Attempt(taken, key, 'outage', onProgress));
+  return runAttempt(new Attempt(taken, key, 'outage'));
 }
