@@ -1,39 +1,34 @@
 import type { ReceivedResponse } from '../../../scripts/harness/received-response';
 import type { OperationName } from '../../../scripts/harness/operations';
 
-/**
- * Finds confidential data in the output of a suite, at its end. It looks for API keys, and for distinctive
- * texts and prices of request bodies and of successful responses to reads.
- */
-export interface LogLeakDetector {
-  /** Notes a text that was logged or written to the console. */
-  logged: (text: string) => void;
-  /** Notes a request that was sent. */
-  sent: (operation: OperationName, headers: Record<string, unknown>, body: unknown) => void;
-  received: (operation: OperationName, response: ReceivedResponse) => void;
-  /** @throws Error if anything confidential was logged */
-  check: () => void;
-}
+export type LogLeakDetector = ReturnType<typeof createLogLeakDetector>;
 
 /** Maximum number of texts of one body to search for. More texts of a large body are unlikely to find another leak. */
 const MAX_TEXTS_PER_BODY = 50;
 
-export function createLogLeakDetector(): LogLeakDetector {
+/**
+ * Finds confidential data in the output of a suite, at its end. It looks for API keys, and for distinctive
+ * texts and prices of request bodies and of successful responses to reads.
+ */
+export function createLogLeakDetector() {
   const confidential = new Set<string>();
   const written: string[] = [];
   const keep = (value: unknown) => {
     for (const text of collectTexts(value)) if (isDistinctive(text)) confidential.add(text);
   };
   return {
-    logged: (text) => void written.push(text),
-    sent: (_, headers, body) => {
+    /** Notes a text that was logged or written to the console. */
+    logged: (text: string) => void written.push(text),
+    /** Notes a request that was sent. */
+    sent: (headers: Record<string, unknown>, body: unknown) => {
       keep(headers['x-api-key']);
       keep(typeof body === 'string' ? parsed(body) : undefined);
     },
-    received: (operation, { status, json }) => {
+    received: (operation: OperationName, { status, json }: ReceivedResponse) => {
       // A response of add price lists has ids of records, which the log may contain.
       if (status === 200 && operation !== 'addPriceLists') keep(json);
     },
+    /** @throws Error if anything confidential was logged */
     check: () => {
       const all = written.join('\n');
       const leaked = [...confidential].filter(

@@ -4,7 +4,6 @@ import { http, type HttpFunction } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
 import { Firestore } from 'firebase-admin/firestore';
 import type { HttpsFunction } from 'firebase-functions/v2/https';
-import type { EndedCall, FirestoreFront } from '../../../packages/firestore-local/src';
 import { takeConsoleLines } from '../../../test/support/console';
 import { startInstance } from '../../src/lib/instance/start';
 import { assertConforms } from '../../../scripts/harness/conformance';
@@ -42,26 +41,7 @@ export interface TestRequest {
 export type ServedFunctions = Partial<Record<OperationName, HttpsFunction>>;
 
 /** The functions of a suite behind the HTTP layer of the Functions Framework, with the Firestore of the tests. */
-export interface TestService {
-  /** The client with which a test fills and checks the database. */
-  db: Firestore;
-  /** The server of this database, which can inject faults. */
-  firestore: FirestoreFront;
-  /** Records the calls that end from now until the next {@link TestService.reset}. */
-  recordCalls: () => EndedCall[];
-  /** Every line that the service has logged since the last {@link TestService.reset}. */
-  log: LogLine[];
-  /** Sends a request and returns its checked response. Rejects if the connection breaks before the response is complete. */
-  call: (operation: OperationName, request?: TestRequest) => Promise<ReceivedResponse>;
-  /** Opens a request, whose body the test sends. */
-  open: (operation: OperationName, request?: TestRequest) => ReturnType<typeof openRequest>;
-  /** Returns the port of an operation, for requests that no HTTP client would send. */
-  port: (operation: OperationName) => number;
-  /** Changes the service's settings until the next {@link TestService.reset}. Undefined removes a setting. */
-  setConfig: (settings: Partial<Settings>) => void;
-  /** Empties the database and the log, and removes faults and changed settings. Call it before each test. */
-  reset: () => void;
-}
+export type TestService = Awaited<ReturnType<typeof startTestService>>['service'];
 
 export type LogLine = Record<string, unknown>;
 
@@ -99,26 +79,32 @@ async function startTestService(functions: ServedFunctions) {
     servers.set(name, await listening(getTestServer(name)));
   }
   const port = (operation: OperationName) => (servers.get(operation)?.address() as AddressInfo).port;
-  const db = new Firestore({ projectId: TEST_PROJECT });
   const recorder = createCallRecorder(firestore);
 
-  const service: TestService = {
-    db,
+  const service = {
+    /** The client with which a test fills and checks the database. */
+    db: new Firestore({ projectId: TEST_PROJECT }),
+    /** The server of this database, which can inject faults. */
     firestore,
+    /** Records the calls that end from now until the next `reset`. */
     recordCalls: recorder.record,
+    /** Every line that the service has logged since the last `reset`. */
     log,
+    /** Returns the port of an operation, for requests that no HTTP client would send. */
     port,
-    call: async (operation, request = {}) => {
+    /** Sends a request and returns its checked response. Rejects if the connection breaks before the response is complete. */
+    call: async (operation: OperationName, request: TestRequest = {}): Promise<ReceivedResponse> => {
       const sent = toRequestSpec(operation, request);
-      leaks.sent(operation, sent.headers, sent.body);
+      leaks.sent(sent.headers, sent.body);
       const response = await sendRequest(port(operation), sent);
       leaks.received(operation, response);
       assertConforms({ operation, method: sent.method }, response);
       return response;
     },
-    open: (operation, request = {}) => {
+    /** Opens a request, whose body the test sends. */
+    open: (operation: OperationName, request: TestRequest = {}): ReturnType<typeof openRequest> => {
       const sent = toRequestSpec(operation, request);
-      leaks.sent(operation, sent.headers, sent.body);
+      leaks.sent(sent.headers, sent.body);
       const opened = openRequest(port(operation), sent);
       const checked = async () => {
         const response = await opened.response;
@@ -127,7 +113,9 @@ async function startTestService(functions: ServedFunctions) {
       };
       return { request: opened.request, response: checked() };
     },
+    /** Changes the service's settings until the next `reset`. Undefined removes a setting. */
     setConfig,
+    /** Empties the database and the log, and removes faults and changed settings. Call it before each test. */
     reset: () => {
       recorder.stop();
       firestore.faults.clear();
@@ -141,7 +129,7 @@ async function startTestService(functions: ServedFunctions) {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     }
-    await db.terminate();
+    await service.db.terminate();
     await firestore.close();
     leaks.check();
   };

@@ -26,7 +26,6 @@ export const infoSchema = z
   )
   .meta({ id: 'PriceListInfo' });
 
-// Adding 0 turns -0, which a JSON text can have, into 0. Both are the same price.
 const priceSchema = z
   .number({
     error: ({ input }) =>
@@ -36,8 +35,7 @@ const priceSchema = z
   })
   .nonnegative({ error: 'Expected a non-negative number, received a negative one' })
   // Some code generators map a number without a format to 32 bits, which changes prices.
-  .meta({ description: 'Finite, non-negative.', format: 'double' })
-  .transform((value) => value + 0);
+  .meta({ description: 'Finite, non-negative.', format: 'double' });
 
 export const productPricesSchema = z
   .object(
