@@ -11,12 +11,6 @@ import { applyEvent, applyWithinReserve, type KeyStore } from './key-store';
 import { readStoredPayload } from './payload';
 import { SWEEP_WAIT_MS } from './schedule';
 
-export class LeaseLostError extends Error {
-  constructor() {
-    super('another event was applied to the key after the lease of the attempt expired');
-  }
-}
-
 /**
  * An attempt that this process carries out. {@link call} makes all its writes, except that of its failure.
  *
@@ -38,7 +32,7 @@ export class Attempt {
     this.#heldUntil = heldUntil;
   }
 
-  /** Makes a call under the lease, and repeats it after a transient error or a conflict. @throws LeaseLostError, or as `retry` does */
+  /** Makes a call under the lease, and repeats it after a transient error or a conflict. @throws Error if the key is lost, or as `retry` does */
   call<T>(fn: () => Promise<T>): Promise<T> {
     const callUnderLease = async () => {
       await this.#renewIfDue();
@@ -62,7 +56,7 @@ export class Attempt {
 
   async #renew(): Promise<void> {
     const outcome = await applyEvent(this.key, { kind: 'renew', attempt: this.record });
-    if (outcome.kind !== 'owned') throw new LeaseLostError();
+    if (outcome.kind !== 'owned') throw new Error('another event was applied to the key after its lease had expired');
     this.#heldUntil = outcome.heldUntil;
   }
 }
@@ -133,7 +127,6 @@ async function fail({ key, record }: Attempt, error: unknown): Promise<KeyOutcom
 }
 
 function classifyFailure(error: unknown, signal: AbortSignal): FailureCause {
-  if (error instanceof LeaseLostError) return 'lease_expired';
   if (signal.aborted) return signal.reason instanceof StoppedError ? 'stopped' : 'timeout';
   return isTransient(error) ? 'unavailable' : 'error';
 }
