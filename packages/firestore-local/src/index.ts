@@ -7,6 +7,6 @@ export type { CommittedChange, EmbeddedFirestore, FirestoreOptions, PlainDocumen
 export { Indexes, type IndexDefinitions } from './engine/indexes';
 export { clearEmulator, startFirestoreFront, type FirestoreFront } from './front';
 export type { Code } from './protocol/errors';
-export type { Call, EndedCall, InjectedFault } from './protocol/faults';
+export type { Call, EndedCall, FaultAction, InjectedFault } from './protocol/faults';
 export type { Requests, Rpc } from './protocol/requests';
 export type { MapValue, Value } from './protocol/values';

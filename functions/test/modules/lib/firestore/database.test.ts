@@ -1,5 +1,5 @@
 import { Firestore } from 'firebase-admin/firestore';
-import type { EndedCall, Rpc } from '../../../../../packages/firestore-local/src';
+import type { Code, EndedCall, FaultAction, Rpc } from '../../../../../packages/firestore-local/src';
 import { configureClient, createDatabase, type Database } from '../../../../src/lib/firestore/database';
 import { createWorkContext } from '../../../../src/lib/work-context';
 import { CALL_TIMEOUTS_MS } from '../../../../src/lib/time-limits';
@@ -43,11 +43,23 @@ const CALLS: Record<string, Tried> = {
   },
 };
 
-const CODES = {
-  DEADLINE_EXCEEDED: 4,
-  UNAVAILABLE: 14,
-  PERMISSION_DENIED: 7,
-} as const;
+const SAYS = 'what Firestore says';
+
+const fails = (code: Code, number: number): Failure => [
+  code,
+  { kind: 'error', code, message: SAYS },
+  number,
+  `${number} ${code}: ${SAYS}`,
+];
+
+type Failure = [outcome: EndedCall['outcome'], action: FaultAction, code: number, message: string];
+
+const FAILURES: Failure[] = [
+  fails('DEADLINE_EXCEEDED', 4),
+  fails('UNAVAILABLE', 14),
+  fails('PERMISSION_DENIED', 7),
+  ['DROPPED', { kind: 'drop' }, 14, '14 UNAVAILABLE: Connection dropped'],
+];
 
 describe.each(Object.entries(CALLS))('a %s', (_, { rpc, timeout, call }) => {
   test('without a response fails at its timeout', async () => {
@@ -66,17 +78,12 @@ describe.each(Object.entries(CALLS))('a %s', (_, { rpc, timeout, call }) => {
     await impatient.terminate();
   });
 
-  test.each(Object.entries(CODES))('that fails with %s is sent once, and throws that error', async (name, code) => {
+  test.each(FAILURES)('that ends with %s is sent once, and throws that error', async (name, action, code, message) => {
     await call(open());
     const ended: EndedCall[] = [];
     const stop = database.firestore.observe((each) => ended.push(each));
-    const message = 'what Firestore says';
-    database.firestore.faults.inject({
-      rpc,
-      times: 100,
-      action: { kind: 'error', code: name as keyof typeof CODES, message },
-    });
-    await expect(call(open())).rejects.toMatchObject({ code, message: `${code} ${name}: ${message}` });
+    database.firestore.faults.inject({ rpc, times: 100, action });
+    await expect(call(open())).rejects.toMatchObject({ code, message });
     stop();
     expect(ended.map(({ rpc: ran, outcome }) => [ran, outcome])).toEqual([[rpc, name]]);
   });
