@@ -1,7 +1,7 @@
 import { request, type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { gunzipSync } from 'node:zlib';
 import type { ReceivedResponse } from './received-response';
 
 /** A request to send. A header whose value is an array is sent once for each element. */
@@ -58,15 +58,13 @@ async function readResponse(response: IncomingMessage): Promise<ReceivedResponse
   return { status, headers, bytes, text, json: parseJson(text) };
 }
 
-/** @throws Error for an encoding other than gzip and br */
+/** @throws Error for an encoding other than gzip */
 export function decodeBody(bytes: Buffer, encoding: string | undefined): Buffer {
   switch (encoding) {
     case undefined:
       return bytes;
     case 'gzip':
       return gunzipSync(bytes);
-    case 'br':
-      return brotliDecompressSync(bytes);
     default:
       throw new Error(`a response in the unknown encoding ${encoding}`);
   }

@@ -31,7 +31,7 @@ export const headers = {
   },
   'Content-Encoding': {
     description: 'Compression of the body, if `Accept-Encoding` allows it and the body is large enough.',
-    schema: { type: 'string', enum: ['gzip', 'br'] },
+    schema: { type: 'string', enum: ['gzip'] },
   },
   Allow: {
     description: 'The method of the operation.',

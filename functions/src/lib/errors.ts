@@ -25,9 +25,8 @@ export type ErrorCode = keyof typeof ERROR_DEFINITIONS;
 
 interface ApiErrorOptions {
   headers?: Record<string, string>;
-  /** Milliseconds after which the client should repeat the request, for `Retry-After`; null for no header. */
-  retryAfterMs?: number | null;
-  needsOperator?: boolean;
+  /** After how long the client should repeat the request, for `Retry-After`; null if an operator must act first. */
+  retryAfterMs?: number | null | undefined;
   cause?: unknown;
 }
 
@@ -41,12 +40,12 @@ export class ApiError extends Error {
   constructor(
     readonly code: ErrorCode,
     message: string,
-    { headers = {}, retryAfterMs = null, needsOperator = false, cause }: ApiErrorOptions = {},
+    { headers = {}, retryAfterMs, cause }: ApiErrorOptions = {},
   ) {
     super(message, { cause });
-    const retryAfter = retryAfterMs === null ? {} : { 'Retry-After': String(Math.ceil(retryAfterMs / 1000)) };
+    const retryAfter = retryAfterMs == null ? {} : { 'Retry-After': String(Math.ceil(retryAfterMs / 1000)) };
     this.headers = { ...headers, ...retryAfter };
-    this.needsOperator = needsOperator;
+    this.needsOperator = retryAfterMs === null;
   }
 }
 

@@ -122,28 +122,21 @@ function logOutcome(outcome: KeyOutcome, attempt: KeyRecord, log: PriceListLogge
 
 /** @param cause the error that ended the request's own attempt. @throws ApiError */
 function toResult(outcome: KeyOutcome, cause?: unknown): CreationResult {
+  const details = { cause, retryAfterMs: 'retryAfterMs' in outcome ? outcome.retryAfterMs : undefined };
   switch (outcome.kind) {
     case 'completed':
       return { response: outcome.response, replayed: !outcome.isOwn, facts: getMarketFacts(outcome.record) };
     case 'payload_mismatch':
-      throw new ApiError('idempotency_key_reused', 'another payload holds the key', { cause });
-    case 'in_progress': {
-      const { retryAfterMs } = outcome;
-      throw new ApiError('request_in_progress', 'an attempt on the key is in progress', { cause, retryAfterMs });
-    }
-    case 'in_review': {
-      const { retryAfterMs } = outcome;
-      const needsOperator = retryAfterMs === null;
-      throw new ApiError('review_required', 'the key requires review', { cause, retryAfterMs, needsOperator });
-    }
+      throw new ApiError('idempotency_key_reused', 'another payload holds the key', details);
+    case 'in_progress':
+      throw new ApiError('request_in_progress', 'an attempt on the key is in progress', details);
+    case 'in_review':
+      throw new ApiError('review_required', 'the key requires review', details);
     case 'released':
-      throw new ApiError('review_required', 'an operator released the attempt', { cause });
-    case 'failed': {
-      const { reason, retryAfterMs } = outcome;
-      const needsOperator = retryAfterMs === null;
-      throw new ApiError('creation_failed', reason, { cause, retryAfterMs, needsOperator });
-    }
+      throw new ApiError('review_required', 'an operator released the attempt', details);
+    case 'failed':
+      throw new ApiError('creation_failed', outcome.reason, details);
     case 'owned':
-      throw new ApiError('creation_failed', 'the attempt neither completed nor failed', { cause });
+      throw new ApiError('creation_failed', 'the attempt neither completed nor failed', details);
   }
 }

@@ -1,10 +1,5 @@
 import type { Entry, ListKind } from '../lib/repositories/lists';
-import type { Product, ProductPrices } from '../lib/schemas/add-price-lists';
-
-export const getPrice = {
-  expected_forward_cost: ({ expected_forward_cost_price }) => expected_forward_cost_price,
-  price_list: ({ price_list_price }) => price_list_price,
-} satisfies Record<ListKind, (prices: ProductPrices) => number>;
+import type { Product } from '../lib/schemas/add-price-lists';
 
 /**
  * Yields the entries of a list in batches. Each batch spreads evenly over the sorted ids, because Firestore stores
@@ -16,7 +11,7 @@ export function* toBatches(products: readonly Product[], kind: ListKind, batchSi
     const batch: Entry[] = [];
     for (let i = first; i < products.length; i += batches) {
       const product = products[i];
-      if (product !== undefined) batch.push([product.id, getPrice[kind](product)]);
+      if (product !== undefined) batch.push([product.id, product[`${kind}_price`]]);
     }
     yield batch;
   }

@@ -123,9 +123,6 @@ const createLease = (now: number) => ({ lease_expires_at: now + LEASE_DURATION_M
 export const isLeaseHeld = ({ status, lease_expires_at }: KeyRecord, now: number): boolean =>
   status === 'processing' && now < lease_expires_at;
 
-const hasExpired = (record: KeyRecord, now: number): boolean =>
-  record.status === 'processing' && !isLeaseHeld(record, now);
-
 function createClaim(claim: Claim, now: number): KeyRecord {
   const claimed: KeyRecord = {
     ...claim,
@@ -154,14 +151,11 @@ function fail(record: KeyRecord, failure: string, failure_cause: FailureCause, n
   return { ...record, status: 'requires_review', failure, failure_cause, failed_tries, updated_at: now };
 }
 
-const expire = (record: KeyRecord, now: number): KeyRecord => ({
-  ...fail(record, LEASE_EXPIRED, 'lease_expired', now),
-  owner: NO_OWNER,
-});
-
 /** Returns the record as everyone but its owner sees it: an expired lease has ended the attempt. */
 export const settleLease = (record: KeyRecord, now: number): KeyRecord =>
-  hasExpired(record, now) ? expire(record, now) : record;
+  record.status !== 'processing' || isLeaseHeld(record, now)
+    ? record
+    : { ...fail(record, LEASE_EXPIRED, 'lease_expired', now), owner: NO_OWNER };
 
 function resume(
   stored: KeyRecord,
@@ -191,21 +185,23 @@ const toAction = (action: OperatorAction['action'], operator: OperatorDecision, 
   ...operator,
 });
 
-function getOutcome(record: KeyRecord | undefined, sender: Claim, { readAt, startedAt }: ReadMoment): KeyOutcome {
+function getOutcome(stored: KeyRecord | undefined, sender: Claim, { readAt, startedAt }: ReadMoment): KeyOutcome {
   // A claim takes a key without a record. Only a restored database has lost the record of another event.
-  if (record === undefined || record.status === 'released') return { kind: 'released' };
-  if (record.fingerprint !== sender.fingerprint) return { kind: 'payload_mismatch' };
-  const isOwn = record.owner === sender.owner;
+  if (stored === undefined || stored.status === 'released') return { kind: 'released' };
+  if (stored.fingerprint !== sender.fingerprint) return { kind: 'payload_mismatch' };
+  const isOwn = stored.owner === sender.owner;
+  const record = isOwn ? stored : settleLease(stored, readAt);
   switch (record.status) {
     case 'processing':
       if (isOwn) return { kind: 'owned', record, heldUntil: startedAt + record.lease_expires_at - readAt };
-      if (isLeaseHeld(record, readAt)) return { kind: 'in_progress', retryAfterMs: getAttemptWaitMs(record) };
-      return { kind: 'in_review', retryAfterMs: getReviewWaitMs(expire(record, readAt)) };
+      return { kind: 'in_progress', retryAfterMs: getAttemptWaitMs(record) };
     case 'completed':
       return { kind: 'completed', record, response: required(record.response), isOwn };
     case 'requires_review':
       if (!isOwn) return { kind: 'in_review', retryAfterMs: getReviewWaitMs(record) };
       return { kind: 'failed', reason: required(record.failure), retryAfterMs: getReviewWaitMs(record) };
+    case 'released':
+      return { kind: 'released' };
   }
 }
 

@@ -536,7 +536,7 @@ export interface components {
         /** @description Request headers that the response depends on. */
         Vary: "Accept-Encoding" | "Origin, Accept-Encoding" | "Origin" | "Origin, Access-Control-Request-Headers";
         /** @description Compression of the body, if `Accept-Encoding` allows it and the body is large enough. */
-        "Content-Encoding": "gzip" | "br";
+        "Content-Encoding": "gzip";
         /** @description The method of the operation. */
         Allow: "GET" | "POST";
         /**

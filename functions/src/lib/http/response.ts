@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished, Readable } from 'node:stream';
-import { constants, createBrotliCompress, createGzip } from 'node:zlib';
+import { createGzip } from 'node:zlib';
 import Negotiator from 'negotiator';
 import { ApiError } from '../errors';
 import { measurePhase, type WorkContext } from '../work-context';
@@ -12,12 +12,6 @@ export const MAX_BUFFERED_RESPONSE_BYTES = 30_000_000;
 const MIN_COMPRESSION_BYTES = 1024;
 
 const STREAM_CHUNK_BYTES = 64 * 1024;
-
-/** Higher levels take much longer, and make responses only slightly smaller. */
-const ENCODERS = {
-  gzip: () => createGzip({ level: 1, chunkSize: STREAM_CHUNK_BYTES }),
-  br: () => createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 2 }, chunkSize: STREAM_CHUNK_BYTES }),
-};
 
 /** If a response is sent before its request is complete, the rest of the request is discarded for at most this long. */
 const LINGER = { idleMs: 2_000, maxMs: 5_000 };
@@ -52,14 +46,14 @@ export async function sendResponse(
 ): Promise<boolean> {
   const chunks = toChunks(typeof body === 'object' ? body : [body ?? '']);
   const { value: first = Buffer.alloc(0) } = await chunks.next();
-  const encoding = first.length < MIN_COMPRESSION_BYTES ? undefined : negotiateEncoding(response.req);
+  const isGzip = first.length >= MIN_COMPRESSION_BYTES && acceptsGzip(response.req);
   const begin = (length?: number) => {
     response.statusCode = status;
     if (body !== undefined) response.appendHeader('Vary', 'Accept-Encoding');
     const all = {
       ...COMMON_HEADERS,
       ...(body !== undefined && { 'Content-Type': 'application/json; charset=utf-8' }),
-      ...(encoding !== undefined && { 'Content-Encoding': encoding }),
+      ...(isGzip && { 'Content-Encoding': 'gzip' }),
       ...(body !== undefined && length !== undefined && { 'Content-Length': length }),
       // The connection is not used again after a response to an incomplete request, because the body may never end.
       ...(!response.req.complete && { Connection: 'close' }),
@@ -70,7 +64,8 @@ export async function sendResponse(
 
   const buffered: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of encode(prepend(first, chunks), encoding)) {
+  const all = prepend(first, chunks);
+  for await (const chunk of isGzip ? gzip(all) : all) {
     const hasBegun = bytes > MAX_BUFFERED_RESPONSE_BYTES;
     if (response.destroyed || response.headersSent !== hasBegun) return false;
     buffered.push(chunk);
@@ -111,19 +106,12 @@ async function* prepend(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenera
   yield* rest;
 }
 
-type Encoding = keyof typeof ENCODERS;
+const acceptsGzip = (request: IncomingMessage): boolean =>
+  new Negotiator(request).encodings(['gzip', 'identity'])[0] === 'gzip';
 
-/** Returns the encoding that the client prefers; in a tie Brotli, which compresses better and takes little longer. */
-function negotiateEncoding(request: IncomingMessage): Encoding | undefined {
-  const negotiator = new Negotiator(request) as {
-    encoding(available: string[], options: { preferred: string[] }): string | undefined;
-  };
-  const encoding = negotiator.encoding(['br', 'gzip', 'identity'], { preferred: ['br', 'gzip'] });
-  return encoding === 'br' || encoding === 'gzip' ? encoding : undefined;
-}
-
-const encode = (chunks: AsyncIterable<Buffer>, encoding: Encoding | undefined): AsyncIterable<Buffer> =>
-  encoding === undefined ? chunks : (Readable.from(chunks).compose(ENCODERS[encoding]()) as AsyncIterable<Buffer>);
+/** Level 1, because higher ones take much longer, and make responses only slightly smaller. */
+const gzip = (chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> =>
+  Readable.from(chunks).compose(createGzip({ level: 1, chunkSize: STREAM_CHUNK_BYTES })) as AsyncIterable<Buffer>;
 
 async function writeAtClientsPace(response: ServerResponse, chunk: Buffer, context: ClientContext): Promise<void> {
   if (response.destroyed || response.write(chunk)) return;

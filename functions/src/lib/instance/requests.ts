@@ -27,11 +27,9 @@ const LOGGED_HEADERS: Record<string, (value: string) => boolean> = {
   },
 };
 
-/** Reads the raw headers, because {@link prepareRequest} deletes the content type from `headers`. */
-export function getContentType({ rawHeaders }: IncomingMessage): string | undefined {
-  const name = rawHeaders.findIndex((header, i) => i % 2 === 0 && header.toLowerCase() === 'content-type');
-  return name === -1 ? undefined : rawHeaders[name + 1];
-}
+/** Returns the content type, which {@link prepareRequest} deletes from `headers`. */
+export const getContentType = ({ headersDistinct }: IncomingMessage): string | undefined =>
+  headersDistinct['content-type']?.[0];
 
 /** Returns the trace id of a prepared request, 32 hex digits; null without one. */
 export const getTraceId = ({ traceparent, 'x-cloud-trace-context': cloud }: IncomingHttpHeaders): string | null =>

@@ -1,10 +1,4 @@
-import type {
-  CollectionReference,
-  DocumentReference,
-  DocumentSnapshot,
-  QueryDocumentSnapshot,
-  Timestamp,
-} from 'firebase-admin/firestore';
+import type { CollectionReference, DocumentReference, DocumentSnapshot, Timestamp } from 'firebase-admin/firestore';
 import { isDocumentId } from '../document-id';
 import { collections } from '../firestore/collections';
 import { DELETED, type Database, type Writes } from '../firestore/database';
@@ -73,7 +67,7 @@ export function clearSweepDueAt(writes: Writes, { reference, version }: KeySnaps
   if (version !== undefined) writes.update(reference, { sweep_due_at: DELETED }, { lastUpdateTime: version });
 }
 
-export function toKeySnapshot(document: DocumentSnapshot | QueryDocumentSnapshot): KeySnapshot {
+export function toKeySnapshot(document: DocumentSnapshot): KeySnapshot {
   const { sweep_due_at: dueAt, ...stored } = document.data() ?? {};
   return {
     reference: document.ref,

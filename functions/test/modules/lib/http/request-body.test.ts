@@ -25,9 +25,9 @@ type Headers = Record<string, string>;
 const JSON_TYPE: Headers = { 'Content-Type': 'application/json' };
 
 function createRequest(headers: Headers = JSON_TYPE): PassThrough & RequestWithRawBody {
-  const rawHeaders = Object.entries(headers).flat();
-  const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
-  const fields = { rawHeaders, headers: Object.fromEntries(lowerCase) as Headers };
+  const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const headersDistinct = Object.fromEntries(lowerCase.map(([name, value]) => [name, [value]]));
+  const fields = { headersDistinct, headers: Object.fromEntries(lowerCase) };
   return Object.assign(new PassThrough(), fields) as unknown as PassThrough & RequestWithRawBody;
 }
 

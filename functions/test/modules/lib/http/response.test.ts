@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { sendResponse, type OutgoingResponse } from '../../../../src/lib/http/response';
 import { createWorkContext } from '../../../../src/lib/work-context';
 import { sendRequest } from '../../../../../scripts/harness/http';
@@ -90,7 +90,8 @@ describe('the encoding', () => {
   test.each([
     [undefined, undefined],
     ['gzip', 'gzip'],
-    ['gzip, br', 'br'],
+    ['br, gzip', 'gzip'],
+    ['br', undefined],
     ['identity, gzip;q=0.1', undefined],
   ])('for Accept-Encoding %s is %s', async (accepted, expected) => {
     const body = createText(2_000);
@@ -108,16 +109,12 @@ describe('the encoding', () => {
     expect(headers['content-encoding']).toBe(expected);
   });
 
-  const LEVELS = {
-    gzip: (text: string) => gzipSync(text, { level: 1 }),
-    br: (text: string) => brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 2 } }),
-  };
-  test.each(Object.entries(LEVELS))('%s has about the size of its fast level', async (encoding, compress) => {
-    const { bytes } = await fetchResponse({ body: createText(60 * KIB) }, encoding);
-    expect(bytes.length / compress(createText(60 * KIB)).length).toBeCloseTo(1, 2);
+  test('has about the size of its fast level', async () => {
+    const { bytes } = await fetchResponse({ body: createText(60 * KIB) }, 'gzip');
+    expect(bytes.length / gzipSync(createText(60 * KIB), { level: 1 }).length).toBeCloseTo(1, 2);
   });
 
-  test.each(['gzip', 'br', undefined])('%s of a stream is that of one text', async (accepted) => {
+  test.each(['gzip', undefined])('%s of a stream is that of one text', async (accepted) => {
     const body = createText(200 * KIB);
     const { headers, bytes, text } = await fetchResponse(
       { body: stream(...(body.match(/.{1,10000}/g) ?? [])) },
