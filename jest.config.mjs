@@ -21,7 +21,7 @@ export const project = (displayName, folder) => ({
     '^fast-check$': '<rootDir>/test/support/fast-check.cjs',
     // The deployed bundle replaces these modules too. Jest cannot load the ES module that firebase-admin/auth needs.
     '^firebase-admin/(app-check|auth)$': '<rootDir>/scripts/bundle/no-callable-functions.cjs',
-    // The typed client, an ES module, imports its files by the names that they have once compiled.
+    // The typed client is an ES module, so it imports its files by their compiled names, such as ./api.js.
     '^(\\./(?:api|http|operations))\\.js$': '$1',
   },
   transform: { '^.+\\.ts$': 'ts-jest', [ES_MODULES]: '<rootDir>/test/support/to-commonjs.cjs' },

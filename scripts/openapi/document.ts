@@ -182,7 +182,8 @@ function createErrorExample(code: ErrorCode, { name, info, request }: Operation)
 /** Returns the schema of these errors. In the simple shape, `error` is one of their texts. */
 function toErrorSchema(codes: readonly ErrorCode[], components: Components): JsonObject {
   const [shape, ...others] = new Set(codes.map(getErrorResponseSchema));
-  if (shape === undefined || others.length > 0) throw new Error(`one status, several shapes: ${codes.join(', ')}`);
+  if (shape === undefined || others.length > 0)
+    throw new Error(`The errors of one status must have one shape, but these have several: ${codes.join(', ')}`);
   const schema = components.output(shape);
   if (shape !== errorResponseSchema) return schema;
   const texts = [...new Set(codes.map((code) => ERROR_DEFINITIONS[code].message))];

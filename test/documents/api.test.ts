@@ -11,7 +11,7 @@ import { WRITE_SIZES } from '../../functions/src/lib/work-context';
 import { getAttemptWaitMs, SWEEP_WAIT_MS } from '../../functions/src/price-lists/schedule';
 import { headers } from '../../scripts/openapi/headers';
 
-/** Compares the tables of docs/api.md and docs/data-model.md with docs/openapi.json and with the collections, errors and limits of the code. */
+/** Compares docs/api.md and docs/data-model.md with docs/openapi.json, and with the collections, errors and limits of the code. */
 
 interface Schema {
   $ref?: string;

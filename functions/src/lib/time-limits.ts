@@ -52,8 +52,8 @@ export const MAX_PAUSE_MS = 5_000;
 export const RENEWAL_INTERVAL_MS = 20_000;
 
 /**
- * How long an attempt owns its key after its claim, a resume or a renewal. If calls hang, a renewal can come too late.
- * The owner then still owns the key until someone else takes it over.
+ * How long only the owner can change a key after a claim, a resume or a renewal. If calls hang, a renewal can come later
+ * than that. The owner still owns the key until someone else takes it over.
  */
 export const LEASE_DURATION_MS = RENEWAL_INTERVAL_MS + CALL_TIMEOUTS_MS.commit;
 

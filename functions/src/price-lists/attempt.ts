@@ -63,7 +63,7 @@ export class Attempt {
 
 /**
  * Carries out an attempt that owns its key: writes the entries of both lists in batches, then completes the key. After
- * an error, fails the attempt. A call that fails can have taken effect, so every step is safe to repeat.
+ * an error, fails the attempt. A call that fails may have taken effect, so every step is safe to repeat.
  *
  * @param given the products; undefined for a resume, which reads the stored payload
  * @returns the outcome; `cause`: the error that ended the attempt

@@ -32,7 +32,7 @@ export interface CreationResult {
  *
  * @param context its signal aborts early enough to leave the time reserved for failing the attempt
  * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed, payload_too_large;
- * the error of a claim. A claim whose replies were lost can have taken effect: the sweep then finishes its attempt.
+ * the error of a claim. A claim whose replies were lost may have taken effect. If so, the sweep finishes its attempt.
  */
 export async function createPriceLists(
   submission: PriceListSubmission,

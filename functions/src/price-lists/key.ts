@@ -54,21 +54,21 @@ export interface ReadMoment {
 /** What a key record means for the sender of an event. */
 export type KeyOutcome =
   /**
-   * The sender owns the attempt in progress, and may continue. `heldUntil`: when its lease ends at the earliest, by the
-   * clock of this process. A read with the read time R began no later than R, so a lease until E lasts at least E - R
-   * from the start of the read.
+   * The sender owns the attempt in progress, and may continue. `heldUntil` is the earliest time at which its lease ends,
+   * by the clock of this process. A read with the read time R began no later than R, so a lease until E lasts at least
+   * E - R from the start of the read.
    */
   | { kind: 'owned'; record: KeyRecord; heldUntil: number }
-  /** The key is completed. `isOwn`: the sender's own attempt completed it. */
+  /** The key is completed. `isOwn` says whether the sender's own attempt completed it. */
   | { kind: 'completed'; record: KeyRecord; response: string; isOwn: boolean }
-  /** The sender's own attempt failed. `retryAfterMs`: how long the client should wait; null if an operator must act. */
+  /** The sender's own attempt failed. `retryAfterMs` is how long the client should wait; null if an operator must act. */
   | { kind: 'failed'; reason: string; retryAfterMs: number | null }
   /** An operator released the sender's attempt. */
   | { kind: 'released' }
   | { kind: 'payload_mismatch' }
   /** An attempt of another owner is in progress. */
   | { kind: 'in_progress'; retryAfterMs: number }
-  /** The key requires review, or its record is unreadable. `retryAfterMs`: as for `failed`. */
+  /** The key requires review, or its record is unreadable. `retryAfterMs` is as for `failed`. */
   | { kind: 'in_review'; retryAfterMs: number | null };
 
 export interface Decision {

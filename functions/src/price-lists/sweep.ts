@@ -78,7 +78,10 @@ export async function sweep(
   }
 }
 
-/** Waits until work on a key ends or the next query is due: Cloud Scheduler starts no other sweep before this one ends. */
+/**
+ * Waits until work on a key ends or the next query is due. A sweep also queries during long work, because Cloud
+ * Scheduler starts no other sweep before this one ends.
+ */
 async function waitForWork(running: Iterable<Promise<void>>, { clock, signal }: WorkContext): Promise<void> {
   const timeToAsk = clock.createTimeout(SWEEP_ASK_INTERVAL_MS, () => new Error('time to ask again'), signal);
   await abortable(timeToAsk.signal, () => Promise.race(running))

@@ -329,7 +329,7 @@ test('show prints each id with its type, the trace, and the id of the API key', 
   expect(out).toMatch(/^ {4}trace {7}a{32}$/m);
 });
 
-test('show does not suggest a release for a settled key whose payload has expired', async () => {
+test('show does not suggest a release for a completed key whose payload has expired', async () => {
   await submit();
   const [request] = (await service.db.collection('price_list_requests').get()).docs;
   await request?.ref.collection('price_list_payload').doc('0000').delete();

@@ -68,7 +68,7 @@ export class ResponseModel {
         this.#assertRejected(observed, result.error, moments);
         return;
       case 'unexpected':
-        // Its claim can have taken effect. The sweep then finishes the attempt, and the end of the schedule checks that.
+        // The claim may have taken effect. If so, the sweep finishes the attempt, and the end of the schedule checks that.
         assert(!isUndisturbed(process), `retries overcome what they can: ${String(result.error)}`);
     }
   }

@@ -56,7 +56,7 @@ export function createDatabase(firestore: Firestore, { clock, counters }: WorkCo
     },
 
     /**
-     * Commits all added writes, or none, in one call. After some errors, the commit can have taken effect. It is a
+     * Commits all added writes, or none, in one call. After some errors, the commit may have taken effect. It is a
      * transaction without reads, because the SDK retries `WriteBatch.commit` for up to ten minutes, even after the
      * request has ended.
      */

@@ -69,7 +69,7 @@ export interface SweepCounts {
 }
 
 /**
- * @param entry `requires_review`: the number of keys in review; undefined if they could not be counted. A
+ * @param entry Its `requires_review` is the number of keys in review; undefined if they could not be counted. A
  * sweep that was `interrupted`, because the instance stopped or its time was up, does not count them.
  */
 export const logSweepEnded = (

@@ -147,7 +147,7 @@ describe('a key record', () => {
     ['sweep_due_at', 'processing', { sweep_due_at: TEST_START }, 0, `${DUE}2026-06-01T00:00:40.000Z`],
     ['sweep_due_at', 'processing', { sweep_due_at: 9e15 }, 0, `has 9000000000000000 ${AT_LEASE_END}`],
     ['sweep_due_at', 'processing', { sweep_due_at: DELETED }, 0, `has no time ${AT_LEASE_END}`],
-    // Once the sweep has reported the key, it is due no longer.
+    // Once the sweep has reported the key, the key is no longer due.
     ['sweep_due_at', 'requires_review', { sweep_due_at: DELETED }, 60 * MINUTE, null],
     ['sweep_due_at', 'requires_review', { updated_at: TEST_START + 1 }, 1, `${DUE}2026-06-01T00:00:00.001Z`],
     ['sweep_due_at', 'requires_review', {}, 60 * MINUTE - 1, null],
