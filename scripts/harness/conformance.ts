@@ -46,7 +46,7 @@ export function assertConforms({ operation, method }: RequestInfo, response: Rec
   }
 }
 
-/** Returns the description of a status. For the 405 of a method that is not described, takes that of one that is. */
+/** Returns the description of a status. A method that is not described has the 405 of the first described one. */
 function responseOf(operation: string, method: string, status: number): { where: string; described: Described } {
   const methods = document.paths[`/${operation}`] ?? {};
   const name = method.toLowerCase();

@@ -15,7 +15,7 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 const INHERITED = [
   /^(PATH|HOME|TMPDIR|TEMP|TMP)$/i,
   /^(SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC|PATHEXT|APPDATA|LOCALAPPDATA|USERPROFILE|PROGRAM(DATA|FILES.*))$/i,
-  // Managers of versions, whose links to Python or npm are on the PATH.
+  // Variables of version managers, whose shims for Python or npm are on the PATH.
   /^(ASDF|FNM|MISE|NVM|PYENV|VOLTA)_/,
   // To install packages. Programs on this machine are called without a proxy.
   /^(NODE_EXTRA_CA_CERTS|(https?|no)_proxy)$/i,

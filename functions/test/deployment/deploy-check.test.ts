@@ -124,7 +124,7 @@ const deployedWithKeys = (text: string, { secret = 'API_KEY', state = 'ENABLED' 
   [`${version('3')}:access`]: secretOf(text),
 });
 
-/** Changes to the state of the first index. */
+/** Creates the answers of a project whose first index has the given state. */
 const firstIndexIs = (state: string): Answers => ({
   [indexes]: { indexes: storedIndexes.map((index, i) => (i === 0 ? { ...index, state } : index)) },
 });

@@ -36,5 +36,5 @@ export const invalidTexts = [
   `${'é'.repeat(5_000)}a`,
 ];
 
-/** Texts of exactly 10,000 bytes, and texts that are not trimmed. */
+/** Values that every text field accepts: exactly 10,000 bytes, only whitespace, a control character, a surrogate pair. */
 export const validTexts = ['a'.repeat(10_000), 'é'.repeat(5_000), ' ', '\u0000', '𝄞'];

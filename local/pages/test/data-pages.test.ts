@@ -97,7 +97,7 @@ test('a status filters, a column sorts over all pages in both directions, and th
   expect(numbers(ascending)[0]).toBe(0);
 });
 
-test('a document shows its fields, with times and without the bytes, and leads to its subcollections', async () => {
+test('a document shows its fields, with times and only the first bytes of a payload, and links to its subcollections', async () => {
   await db.doc('price_lists/one').set({
     status: 'ready',
     created_at: 1_783_320_000_000,
