@@ -40,7 +40,7 @@ export const getEmbeddedFirestore = (address: string): RunningFirestore => ({
   close: () => Promise.resolve(),
 });
 
-/** Checks that a Firestore which runs already accepts connections. Without this check, the SDK would retry silently for a minute. */
+/** Checks that a Firestore that is already running accepts connections. Without this check, the SDK would retry silently for a minute. */
 async function connectFirestore(address: string): Promise<RunningFirestore> {
   const [, host = '', port = '0'] = /^\[?(.+?)\]?:(\d+)$/.exec(address) ?? [];
   try {

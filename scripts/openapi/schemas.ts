@@ -41,7 +41,10 @@ function simplify(node: Json): Json {
   return mergeNull(toRange(simplified));
 }
 
-/** Turns an enum of adjacent integers into a range, because clients in Rust and Kotlin would send its members as texts. */
+/**
+ * Turns an enum of integers into a range, because clients in Rust and Kotlin would send its members as texts. Does not
+ * check that the integers are adjacent.
+ */
 function toRange(schema: JsonObject): JsonObject {
   const { enum: values, ...rest } = schema;
   if (values === undefined || rest['type'] !== 'integer') return schema;

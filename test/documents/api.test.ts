@@ -123,7 +123,7 @@ test('the section Idempotency has the values of Retry-After', () => {
   const [first, step, most] = [getSeconds(0), getSeconds(products) - getSeconds(0), getSeconds(Infinity)];
   expect([step, getSeconds(products - 1), most]).toEqual([1, first, SWEEP_WAIT_MS / 1000]);
   expect(readSection('Idempotency\n')).toContain(
-    `\`Retry-After\` is ${first} seconds and one more for each 2,000 products, at most ${most}, while`,
+    `that is ${first} seconds and one more for each 2,000 products, at most ${most}.`,
   );
   expect(readSection('Idempotency\n')).toContain(
     `It is ${most} after a failure, and ${PAUSE_RETRY_AFTER_MS / 1000} in a pause.`,

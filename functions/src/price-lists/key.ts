@@ -110,7 +110,7 @@ function getNextRecord(stored: KeyRecord | undefined, event: KeyEvent, now: numb
     case 'fail':
       return isOwned ? fail(stored, event.failure, event.cause, now) : undefined;
     case 'resume':
-      // A repeated try of the resume that took the key. The next call renews the lease.
+      // This event repeats the resume that took the key. The next call renews the lease if that is due.
       return isOwned ? undefined : resume(stored, event, now);
     case 'release':
       return release(stored, event.operator, now);

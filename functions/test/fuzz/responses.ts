@@ -20,7 +20,10 @@ const BARE = new Set([
   431, // a head of more than 16 KiB
 ]);
 
-/** Checks that the received bytes are successive responses, each of {@link BARE} or one that docs/openapi.json describes. */
+/**
+ * Checks that the received bytes are complete responses in succession. Each has a status of {@link BARE} and no body, or
+ * a status below 500 and the form that docs/openapi.json describes.
+ */
 export function checkResponses(bytes: Buffer, request: RequestInfo): ConnectionResult {
   const responses: string[] = [];
   for (let rest = bytes; rest.length > 0;) {
