@@ -60,14 +60,9 @@ async function readResponse(response: IncomingMessage): Promise<ReceivedResponse
 
 /** @throws Error for an encoding other than gzip */
 export function decodeBody(bytes: Buffer, encoding: string | undefined): Buffer {
-  switch (encoding) {
-    case undefined:
-      return bytes;
-    case 'gzip':
-      return gunzipSync(bytes);
-    default:
-      throw new Error(`a response in the unknown encoding ${encoding}`);
-  }
+  if (encoding === undefined) return bytes;
+  if (encoding === 'gzip') return gunzipSync(bytes);
+  throw new Error(`a response in the unknown encoding ${encoding}`);
 }
 
 /** @returns undefined for a text that is not JSON */
