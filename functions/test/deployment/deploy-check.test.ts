@@ -255,9 +255,9 @@ const WARNINGS: Row[] = [
   ]),
   [
     'API keys as digests',
-    'plain keys: 2, with fewer than 20 characters: 1',
+    'plain keys: 2',
     `replace them by names with digests: ${ROTATE}`,
-    newestKeys(`${NAMED_KEY}\n0123456789abcdefghij\n0123456789abcdefghi`),
+    newestKeys(`${NAMED_KEY}\none\nanother`),
   ],
   [
     'names of the API keys',
