@@ -62,13 +62,8 @@ try {
   await buildPackage();
 } catch (error) {
   // esbuild has already printed its errors.
-  if (!('errors' in error)) console.error(`${DIST} could not be built: ${error.message}${describeRemedy(error)}`);
+  if (!('errors' in error)) console.error(`${DIST} could not be built: ${error.message}`);
   process.exitCode = 1;
-}
-
-function describeRemedy({ code }) {
-  const isForbidden = ['EACCES', 'EPERM', 'EROFS'].includes(code);
-  return isForbidden ? '. Run it as the user that owns this clone, or make a clone of your own.' : '';
 }
 
 async function buildPackage() {

@@ -48,29 +48,18 @@ export function listParameters(deployment: Deployment): Requirement[] {
   };
   const settings = manifest.params.filter(({ type }) => type !== 'secret');
   const databaseId = getDatabaseId(deployment);
+  const unreadable: Problem = [
+    `${invalidLines.join(', ')}: not NAME=value`,
+    'write each parameter as NAME=value on one line',
+  ];
+  const elsewhere: Problem = [
+    `firebase.json deploys them to ${firestoreDatabase}, the functions use ${databaseId}`,
+    `set "database" in firebase.json to "${databaseId}"`,
+  ];
   return [
-    [
-      'lines of the parameters',
-      () =>
-        Promise.resolve(
-          invalidLines.length === 0
-            ? undefined
-            : [`${invalidLines.join(', ')}: not NAME=value`, 'write each parameter as NAME=value on one line'],
-        ),
-    ],
-    ...settings.map((param): Requirement => [`parameter ${param.name}`, () => Promise.resolve(findProblem(param))]),
-    [
-      'database of the indexes',
-      () =>
-        Promise.resolve(
-          databaseId === firestoreDatabase
-            ? undefined
-            : [
-                `firebase.json deploys them to ${firestoreDatabase}, the functions use ${databaseId}`,
-                `set "database" in firebase.json to "${databaseId}"`,
-              ],
-        ),
-    ],
+    ['lines of the parameters', () => (invalidLines.length === 0 ? undefined : unreadable)],
+    ...settings.map((param): Requirement => [`parameter ${param.name}`, () => findProblem(param)]),
+    ['database of the indexes', () => (databaseId === firestoreDatabase ? undefined : elsewhere)],
   ];
 }
 
@@ -79,7 +68,7 @@ export const checkPause = (parameters: Deployment['parameters']): Requirement =>
   'pause of price lists',
   () => {
     const fix = 'after the restore, set it to false and deploy both functions: docs/runbook.md, section "Restore"';
-    return Promise.resolve(parameters['WRITES_PAUSED'] === 'true' ? ['WRITES_PAUSED is true', fix] : undefined);
+    return parameters['WRITES_PAUSED'] === 'true' ? ['WRITES_PAUSED is true', fix] : undefined;
   },
 ];
 

@@ -4,7 +4,7 @@ import type { AskGoogle } from './google-api';
 export type Problem = [detail: string, fix: string];
 
 /** Something that a deployment needs. `findProblem` returns undefined if it is there. */
-export type Requirement = [subject: string, findProblem: () => Promise<Problem | undefined>];
+export type Requirement = [subject: string, findProblem: () => Promise<Problem | undefined> | Problem | undefined];
 
 interface Page {
   nextPageToken?: string;

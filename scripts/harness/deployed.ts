@@ -92,14 +92,11 @@ export interface DeployedFunction {
 /**
  * Serves one function of a deploy package under the Functions Framework, as production does. The
  * process gets its settings in the environment, and of this machine's environment only PATH.
- *
- * @param onLine called with each line of the output as it is written
  */
 export async function startDeployedFunction(
   folder: string,
   target: string,
   env: Record<string, string>,
-  onLine: (line: string) => void = () => undefined,
 ): Promise<DeployedFunction> {
   const framework = createRequire(resolve(folder, 'package.json')).resolve('@google-cloud/functions-framework');
   const args = ['--require', LISTENING, join(dirname(framework), 'main.js'), `--target=${target}`];
@@ -116,10 +113,7 @@ export async function startDeployedFunction(
   const output: string[] = [];
   const [, stdout, stderr, ports] = child.stdio as unknown as [null, Readable, Readable, Readable];
   for (const stream of [stdout, stderr]) {
-    createInterface({ input: stream }).on('line', (line) => {
-      output.push(line);
-      onLine(line);
-    });
+    createInterface({ input: stream }).on('line', (line) => output.push(line));
   }
   const exited = once(child, 'exit') as Promise<[number | null]>;
   const alive = () => child.exitCode === null && child.signalCode === null;

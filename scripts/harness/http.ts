@@ -34,18 +34,15 @@ export async function sendRequest(
   port: number,
   { headers, body = '', ...target }: RequestSpec,
 ): Promise<ReceivedResponse> {
-  if (typeof body === 'string' || body instanceof Uint8Array) {
-    const length = body === '' ? {} : { 'content-length': Buffer.byteLength(body) };
-    const { request: opened, response } = openRequest(port, { ...target, headers: { ...length, ...headers } });
-    opened.end(body);
-    return response;
-  }
+  const isWhole = typeof body === 'string' || body instanceof Uint8Array;
+  const framing = isWhole ? { 'content-length': Buffer.byteLength(body) } : { 'transfer-encoding': 'chunked' };
   const { request: opened, response } = openRequest(port, {
     ...target,
-    headers: { 'transfer-encoding': 'chunked', ...headers },
+    headers: { ...(body !== '' && framing), ...headers },
   });
+  if (isWhole) opened.end(body);
   // A server can reject a request before the upload ends. Only its response matters.
-  await Promise.race([response, pipeline(Readable.from(body), opened).catch(() => undefined)]);
+  else await Promise.race([response, pipeline(Readable.from(body), opened).catch(() => undefined)]);
   return response;
 }
 
@@ -60,14 +57,9 @@ async function readResponse(response: IncomingMessage): Promise<ReceivedResponse
 
 /** @throws Error for an encoding other than gzip */
 export function decodeBody(bytes: Buffer, encoding: string | undefined): Buffer {
-  switch (encoding) {
-    case undefined:
-      return bytes;
-    case 'gzip':
-      return gunzipSync(bytes);
-    default:
-      throw new Error(`a response in the unknown encoding ${encoding}`);
-  }
+  if (encoding === undefined) return bytes;
+  if (encoding === 'gzip') return gunzipSync(bytes);
+  throw new Error(`a response in the unknown encoding ${encoding}`);
 }
 
 /** @returns undefined for a text that is not JSON */

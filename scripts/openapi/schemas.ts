@@ -7,7 +7,6 @@
 /** The part of a zod schema that the generator uses. */
 export interface ZodSchema {
   toJSONSchema(options: { io: 'input' | 'output' }): object;
-  parse(value: unknown): unknown;
 }
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };

@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getProgram } from '../../functions/cli/text';
 import { blocks, documents, readBlocks } from '../support/blocks';
-import { runProgram, runProgramSync } from '../../scripts/harness/programs';
+import { runProgramSync } from '../../scripts/harness/programs';
 
 /** The commands of the pages, run by bash with programs that stand in for Google's, Firebase's and GitHub's. */
 
@@ -101,38 +98,12 @@ test.each(sequences)('$document:$line writes nothing after a command that failed
   }
 });
 
-describe('outside a clone, with a package of the same name in the registry', () => {
-  /** Commands of the pages, the alerts and the programs, up to the name of the package. */
+// Without --no, npx outside a clone would run a package of the same name from the registry.
+test('each npx command of the pages, the alerts and the programs runs only what the clone has', () => {
   const texts = [...documents, 'packages/firestore-local/README.md', ...globSync('docs/monitoring/**/*.json')];
-  const NAMES = /npx (?:-\S+ )*(?:price-lists|firestore-local)\b/g;
-  const commands = texts.flatMap((file) => readFileSync(file, 'utf8').match(NAMES) ?? []);
-
-  test.each([...new Set([...commands, getProgram('')])])('%s runs nothing', async (command) => {
-    const name = command.split(' ').at(-1) ?? '';
-    const source = join(folder, 'package');
-    mkdirSync(source);
-    writeFileSync(join(source, 'package.json'), JSON.stringify({ name, version: '1.0.0', bin: 'program.cjs' }));
-    writeFileSync(join(source, 'program.cjs'), '#!/usr/bin/env node\nconsole.log("a stranger\'s program ran");\n');
-    await runProgram('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: source });
-    const tarball = readFileSync(join(folder, `${name}-1.0.0.tgz`));
-    const registry = createServer(({ url = '', headers }, response) => {
-      const dist = { tarball: `http://${headers.host}/package.tgz` };
-      const versions = { '1.0.0': { name, version: '1.0.0', bin: 'program.cjs', dist } };
-      response.end(
-        url.endsWith('.tgz') ? tarball : JSON.stringify({ name, 'dist-tags': { latest: '1.0.0' }, versions }),
-      );
-    }).listen(0, '127.0.0.1');
-    await once(registry, 'listening');
-    const { port } = registry.address() as AddressInfo;
-    const env = {
-      npm_config_registry: `http://127.0.0.1:${port}/`,
-      npm_config_cache: join(folder, 'cache'),
-      npm_config_userconfig: join(folder, 'no-settings'),
-    };
-    const ran = await runProgram('bash', ['--norc', '-c', `${command} list`], { cwd: folder, env }).catch(
-      (error: unknown) => error,
-    );
-    registry.close();
-    expect(ran).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('npx canceled') as string });
-  });
+  const commands = texts.flatMap(
+    (file) => readFileSync(file, 'utf8').match(/npx (?:-\S+ )*(?:price-lists|firestore-local)\b/g) ?? [],
+  );
+  expect(commands.length).toBeGreaterThan(0);
+  for (const command of [...commands, getProgram('')]) expect(command).toMatch(/^npx --no /);
 });

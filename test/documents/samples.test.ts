@@ -123,7 +123,6 @@ const oddServers: [string, RequestListener[], number, Partial<Call>?, number?][]
   ['Retry-After: 0', [busy('0'), created], 0, {}, 0.9],
   ['a Retry-After in the past', [busy(new Date(0).toUTCString()), created], 0, {}, 0.9],
   ['Retry-After: 1.5', [busy('1.5'), created], 0, {}, 0.9],
-  ['Retry-After: -1', [busy('-1'), created], 0, {}, 0.9],
   ['Retry-After: 08', [busy('08'), created], 0, {}, 7.9],
   ['a Retry-After that is longer than the time left', [busy('86400')], 2, { retrySeconds: 1_000 }],
   ['a transient error without end', Array<RequestListener>(9).fill(busy('0')), 2, { retrySeconds: 4 }, 0.9],
@@ -132,7 +131,6 @@ const oddServers: [string, RequestListener[], number, Partial<Call>?, number?][]
   ['409 without Retry-After', [respond(409, IN_PROGRESS)], 2],
   ['500, then 409, without Retry-After', [respond(500, NOT_CREATED), respond(409, IN_PROGRESS)], 2],
   ['a status that nobody defines', [respond(418, '{"error":"Teapot"}')], 1],
-  ['an HTML 403', [respond(403, '<html>')], 1],
   ['an HTML 404', [respond(404, '<html>')], 1],
   ['an HTML 200', [respond(200, '<html>Sign in</html>')], 3],
   ['a foreign JSON 200', [respond(200, '{"status":"ok"}')], 3],
@@ -262,12 +260,7 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     writeFileSync(join(home, '.netrc'), 'machine 127.0.0.1 login a password b\n');
     writeFileSync(join(home, '.jq'), 'def has(name): false;');
     const settings = { HOME: home, CURL_HOME: home, XDG_CONFIG_HOME: home, NETRC: join(home, '.netrc') };
-    const shell = {
-      SHELLOPTS: 'errexit:noclobber:xtrace:verbose:noglob',
-      BASHOPTS: 'nocasematch',
-      POSIXLY_CORRECT: '1',
-    };
-    const env = { ...settings, ...shell, CDPATH: '/', IFS: '0', SECONDS: '1000', PYTHONIOENCODING: 'ascii:strict' };
+    const env = { ...settings, CDPATH: '/', IFS: '0', SECONDS: '1000', PYTHONIOENCODING: 'ascii:strict' };
     const sent: unknown[] = [];
     const record =
       (next: RequestListener): RequestListener =>

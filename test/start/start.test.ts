@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import { connect } from 'node:net';
 import { startTestFirestore } from '../../functions/test/support/firestore';
+import { openRequest } from '../../scripts/harness/http';
 import { operationNames } from '../../scripts/harness/operations';
 import {
   call,
@@ -193,25 +193,15 @@ test.concurrent('the process of Firestore ends with its parent, also before it h
   }
 });
 
-/** Opens a connection and sends the head of a request. The test sends the body. */
-async function beginRequest(local: LocalServer, body: string) {
+/** Sends the head of a request. The test sends the body. */
+async function beginRequest(local: LocalServer) {
   const { port, pathname } = new URL(local.address('getOrdersByTeam'));
-  const socket = connect(Number(port), '127.0.0.1');
-  const head = [
-    `POST ${pathname} HTTP/1.1`,
-    'Host: 127.0.0.1',
-    'x-api-key: local-dev-key',
-    'Content-Type: application/json',
-    `Content-Length: ${body.length}`,
-  ];
-  let received = '';
-  socket.setEncoding('utf8').on('data', (text: string) => (received += text));
-  socket.on('error', () => undefined);
-  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(received)));
-  socket.write(`${head.join('\r\n')}\r\n\r\n`);
+  const headers = { ...key, 'content-type': 'application/json', 'content-length': orders.length };
+  const opened = openRequest(Number(port), { method: 'POST', path: pathname, headers });
+  opened.request.flushHeaders();
   // When this request has its response, the one above has reached the service.
   await call(local.address('getTeams'), { headers: key });
-  return { send: () => socket.write(body), closed };
+  return opened;
 }
 
 const orders = JSON.stringify({
@@ -242,21 +232,22 @@ describe('with the settings of a shell for other projects and for a proxy', () =
   });
 
   test('SIGTERM waits for a request in progress', async () => {
-    const request = await beginRequest(local, orders);
+    const { request, response } = await beginRequest(local);
     local.kill('SIGTERM');
     await new Promise((resolve) => setTimeout(resolve, 300));
-    request.send();
-    expect(await request.closed).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    request.end(orders);
+    expect(await response).toMatchObject({ status: 200 });
     expect(await local.ended).toMatchObject({ code: 0, signal: null, stderr: '' });
   });
 });
 
 test('a second Ctrl-C does not wait for a request in progress', async () => {
   const local = await startLocalServer({});
-  const request = await beginRequest(local, orders);
+  const { response } = await beginRequest(local);
+  const broken = expect(response).rejects.toThrow('socket hang up');
   local.kill('SIGINT');
   await new Promise((resolve) => setTimeout(resolve, 800));
   local.kill('SIGINT');
-  expect(await request.closed).toBe('');
+  await broken;
   expect(await local.ended).toMatchObject({ code: 130, signal: null, stderr: '' });
 });

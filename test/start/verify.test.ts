@@ -1,10 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
+import { respond, startStub } from '../documents/stub-service';
 import { readKeyFile } from '../../scripts/key-file';
-import { runProgramSync, startProgram } from '../../scripts/harness/programs';
+import { runProgram, runProgramSync } from '../../scripts/harness/programs';
 import {
   cleanUp,
   createFirestoreClient,
@@ -12,7 +11,6 @@ import {
   temporaryFolder,
   type LocalServer,
 } from '../support/local-server';
-import { text } from 'node:stream/consumers';
 
 /** Runs `npm run verify` against `npm start`. */
 
@@ -65,14 +63,10 @@ test('a pause of the writes is as described, and the request of the runbook show
 });
 
 test('the program names each response that is not as described', async () => {
-  const server = createServer((_, response) => void response.writeHead(200).end('{}')).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const other = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const child = startProgram(process.execPath, [...PROGRAM, '--url', other, '--key-file', keyFile]);
-  const [stdout, [code]] = await Promise.all([text(child.stdout), once(child, 'exit') as Promise<[number | null]>]);
-  server.close();
-  expect(stdout).toMatch(/^FAILED {2}getTeams: 200\n/m);
-  expect(code).toBe(1);
+  const stub = await startStub(Array<RequestListener>(50).fill(respond(200, '{}')));
+  const run = runProgram(process.execPath, [...PROGRAM, '--url', stub.url, '--key-file', keyFile]);
+  const stdout = expect.stringMatching(/^FAILED {2}getTeams: 200\n/m) as string;
+  await expect(run).rejects.toMatchObject({ code: 1, stdout });
 });
 
 test('with wrong arguments the program says what is wrong and exits with 64', () => {

@@ -83,18 +83,12 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
   let folder: string;
   let firestore: EmbeddedFirestore;
   let db: Firestore;
-  let served: DeployedFunction | undefined;
 
   beforeAll(async () => {
     firestore = await startFirestore({ indexes: definitions as IndexDefinitions });
     db = new Firestore({ projectId: PROJECT, host: firestore.address, ssl: false });
     folder = await installDeployPackage();
     await seedIfEmpty(db);
-  });
-
-  afterEach(async () => {
-    await served?.stop();
-    served = undefined;
   });
 
   afterAll(async () => {
@@ -145,15 +139,16 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
   });
 
   test('an instance logs the version and the build id of the deploy package, and its version of Node', async () => {
-    served = await startDeployedFunction(folder, 'getTeams', emulated());
+    const { output, stop } = await startDeployedFunction(folder, 'getTeams', emulated());
+    const findStart = () => output.find((line) => line.includes('"event":"instance_started"'));
+    await waitFor(() => findStart() !== undefined);
+    await stop();
     const { version, config } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
       version: string;
       config: { build: string };
     };
     expect(config.build).toMatch(/^[0-9a-f]{40}$/);
-    await waitFor(() => served?.output.some((line) => line.includes('"event":"instance_started"')) === true);
-    const started = served.output.find((line) => line.includes('"event":"instance_started"')) ?? '';
-    expect(JSON.parse(started)).toMatchObject({ version, commit: config.build, node: process.version });
+    expect(JSON.parse(findStart() ?? '')).toMatchObject({ version, commit: config.build, node: process.version });
   });
 });
 

@@ -14,14 +14,11 @@ test.each<[title: string, text: string, values: Record<string, string>]>([
   ['spaces around names and values', '  A = a, b \t\n', { A: 'a, b' }],
   ['no-break spaces', '\u00a0A\u00a0=\u00a0true\u00a0', { A: 'true' }],
   ['a byte order mark', '\ufeffA=1\nB=2', { A: '1', B: '2' }],
-  ['a byte order mark before a comment', '\ufeff# A=1\nB=2', { B: '2' }],
   ['CR and LF', 'A=1\r\nB=2\r\n', { A: '1', B: '2' }],
   ['comments', '# a\n  # b\nA=1 # c\nB=2#c\nC= # d', { A: '1', B: '2', C: '' }],
   ['double quotation marks', 'A="a # b" # c\nB=" \'x\' "\nC=""', { A: 'a # b', B: " 'x' ", C: '' }],
   ['single quotation marks', `A='a # b'\nB=' "x" '`, { A: 'a # b', B: ' "x" ' }],
   ['quotation marks inside a value', `A=https://'a.example'\nB=5"`, { A: "https://'a.example'", B: '5"' }],
-  ['backticks', 'A=`true`', { A: '`true`' }],
-  ['an equals sign in a value', 'A=b=c', { A: 'b=c' }],
   ['a backslash', 'A=a\\nb', { A: 'a\\nb' }],
   ['export', 'export A=1', { A: '1' }],
   ['a name twice', 'A=1\nA=2', { A: '2' }],
@@ -31,7 +28,6 @@ test.each<[title: string, text: string, values: Record<string, string>]>([
 
 test.each<[title: string, line: string]>([
   ['no equals sign', 'WRITES_PAUSED'],
-  ['a colon', 'A: 1'],
   ['no name', '=1'],
   ['a name in lowercase', 'a=1'],
   ['a name that begins with a digit', '1A=1'],
