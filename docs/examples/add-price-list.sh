@@ -5,7 +5,8 @@
 #
 # Needs bash, curl 7.76 and jq 1.6 or newer. The integration guide explains the retries. Exit codes:
 # 0 created, 1 correct it first, 2 contact support, 3 unknown: send the same file again, 64 wrong usage.
-set -uo pipefail
+# SHELLOPTS can set other options: -x would print the API key, and -e or -C would end the retries.
+set +evxCf +o posix -uo pipefail
 trap '' PIPE
 
 finish() { echo "$2" >&2; exit "$1"; }

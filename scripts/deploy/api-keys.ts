@@ -3,6 +3,9 @@ import { REGION } from '../../functions/src/lib/region';
 import type { AskGoogle } from './google-api';
 import { listAll, type Requirement } from './requirement';
 
+/** A shorter key can be easy to guess. */
+const MIN_KEY_CHARACTERS = 20;
+
 const setKeys = (projectId: string) =>
   `firebase functions:secrets:set API_KEY --data-file keys.txt --project ${projectId}`;
 
@@ -28,8 +31,10 @@ export const checkPlainKeys = (projectId: string, ask: AskGoogle): Requirement =
   'API keys as digests',
   async () => {
     const plain = (await readApiKeys(projectId, ask))?.plainKeys ?? [];
+    const short = plain.filter((key) => key.length < MIN_KEY_CHARACTERS);
+    const detail = `plain keys: ${plain.length}, with fewer than ${MIN_KEY_CHARACTERS} characters: ${short.length}`;
     const fix = 'replace them by names with digests: docs/deployment.md, section "Key rotation"';
-    return plain.length === 0 ? undefined : [`plain keys: ${plain.length}`, fix];
+    return plain.length === 0 ? undefined : [detail, fix];
   },
 ];
 

@@ -260,7 +260,12 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     writeFileSync(join(home, '.netrc'), 'machine 127.0.0.1 login a password b\n');
     writeFileSync(join(home, '.jq'), 'def has(name): false;');
     const settings = { HOME: home, CURL_HOME: home, XDG_CONFIG_HOME: home, NETRC: join(home, '.netrc') };
-    const env = { ...settings, CDPATH: '/', IFS: '0', SECONDS: '1000', PYTHONIOENCODING: 'ascii:strict' };
+    const shell = {
+      SHELLOPTS: 'errexit:noclobber:xtrace:verbose:noglob',
+      BASHOPTS: 'nocasematch',
+      POSIXLY_CORRECT: '1',
+    };
+    const env = { ...settings, ...shell, CDPATH: '/', IFS: '0', SECONDS: '1000', PYTHONIOENCODING: 'ascii:strict' };
     const sent: unknown[] = [];
     const record =
       (next: RequestListener): RequestListener =>

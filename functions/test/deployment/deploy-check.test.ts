@@ -255,9 +255,9 @@ const WARNINGS: Row[] = [
   ]),
   [
     'API keys as digests',
-    'plain keys: 2',
+    'plain keys: 2, with fewer than 20 characters: 1',
     `replace them by names with digests: ${ROTATE}`,
-    newestKeys(`${NAMED_KEY}\none\nanother`),
+    newestKeys(`${NAMED_KEY}\n0123456789abcdefghij\n0123456789abcdefghi`),
   ],
   [
     'names of the API keys',
