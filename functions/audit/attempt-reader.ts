@@ -67,7 +67,7 @@ export class AttemptReader {
 
   #compare(kind: ListKind, lists: KeyLists, sample: PriceListSubmission['products']) {
     const field = PRICE_OF[kind];
-    const wanted = new Map(sample.map((product) => [product.id, product[field]]));
+    const wanted = new Map(Array.from(sample, ([id, prices]) => [id, prices[field]]));
     return compareEntries(wanted, field, this.#readEntries(kind, lists, wanted));
   }
 
@@ -91,10 +91,10 @@ export class AttemptReader {
   /** Selects the products whose entries are compared: all of them, or a random sample; null for none. */
   #selectProducts({ products }: PriceListSubmission): PriceListSubmission['products'] | null {
     if (this.sampleSize === 0) return null;
-    if (this.sampleSize >= products.length) return products;
+    if (this.sampleSize >= products.size) return products;
     const chosen = new Set<number>();
-    while (chosen.size < this.sampleSize) chosen.add(Math.floor(this.context.random() * products.length));
-    return products.filter((_, i) => chosen.has(i));
+    while (chosen.size < this.sampleSize) chosen.add(Math.floor(this.context.random() * products.size));
+    return new Map([...products].filter((_, i) => chosen.has(i)));
   }
 }
 

@@ -96,8 +96,8 @@ function checkPayload(
   const { info, products } = payload;
   const names = findDifferences({ boq_list_id, market_id, name, date }, { ...info });
   const violations = names.length === 0 ? [] : [report('payload', `differs from its attempt: ${names.join(', ')}`)];
-  if (products.length !== products_count)
-    violations.push(report('payload', `has ${products.length} products, but its attempt has ${products_count}`));
+  if (products.size !== products_count)
+    violations.push(report('payload', `has ${products.size} products, but its attempt has ${products_count}`));
   return violations;
 }
 

@@ -14,7 +14,7 @@ export const addPriceLists = defineEndpoint({
   handler: async (context, submission, sender) => {
     const request = { ...sender, log: createPriceListLogger(sender.requestId) };
     const { response, replayed, facts } = await createPriceLists(submission, request, getDatabase(context), context);
-    const count = submission.products.length;
+    const count = submission.products.size;
     return { body: response, replayed, count, facts, headers: replayed ? { 'Idempotent-Replayed': 'true' } : {} };
   },
 });

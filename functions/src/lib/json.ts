@@ -2,8 +2,6 @@ export interface ParsedJson {
   value: unknown;
   /** Returns the name that the text has for a member of `value`. */
   getName: (member: string) => string;
-  /** The inverse of `getName`. */
-  getMember: (name: string) => string;
 }
 
 const QUOTE = '"'.charCodeAt(0);
@@ -19,21 +17,19 @@ const SPACES = new Set(Array.from(' \t\n\r', (character) => character.charCodeAt
  * @throws SyntaxError; its message has a position only if it is one in this text
  */
 export function parseJson(text: string): ParsedJson {
-  if (!text.includes('\\')) return { value: JSON.parse(text) as unknown, getName: identity, getMember: identity };
+  if (!text.includes('\\')) return { value: JSON.parse(text) as unknown, getName: (member) => member };
   const rewritten = rewriteNames(text);
   try {
-    return { value: JSON.parse(rewritten) as unknown, getName: decodeName, getMember: encodeName };
+    return { value: JSON.parse(rewritten) as unknown, getName: decodeName };
   } catch (error) {
     throw rewritten === text ? error : new SyntaxError('a text with rewritten names is not JSON', { cause: error });
   }
 }
 
-const identity = (name: string): string => name;
-
 /** Begins an encoded name, and each code unit in it that is encoded. */
 const MARK = '~';
 
-/** Returns a name that JSON writes without a backslash. No two names have the same code. */
+/** Encodes a name so that JSON writes it without a backslash. No two names have the same encoding. */
 const encodeName = (name: string): string =>
   name.startsWith(MARK) || JSON.stringify(name).includes('\\')
     ? MARK +

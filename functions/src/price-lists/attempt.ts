@@ -1,7 +1,7 @@
 import { getErrorMessage, StoppedError } from '../lib/errors';
 import { isTransient, retry } from '../lib/firestore/retry';
 import { LIST_KINDS, writeEntryBatch, type ListKind } from '../lib/repositories/lists';
-import type { Product } from '../lib/schemas/add-price-lists';
+import type { Products } from '../lib/schemas/add-price-lists';
 import type { FailureCause, KeyRecord } from '../lib/schemas/key-record';
 import { LEASE_DURATION_MS, RENEWAL_INTERVAL_MS, type RetryRegime } from '../lib/time-limits';
 import { measurePhase } from '../lib/work-context';
@@ -70,7 +70,7 @@ export class Attempt {
  */
 export async function runAttempt(
   attempt: Attempt,
-  given?: readonly Product[],
+  given?: Products,
 ): Promise<{ outcome: KeyOutcome; cause?: unknown }> {
   const { key, record } = attempt;
   const { counters } = key.context;
@@ -90,7 +90,7 @@ export async function runAttempt(
  * Writes the entries of both lists side by side, each list batch by batch. When one list fails, the other stops after
  * its current batch. So this process has no write in progress when the attempt fails, unless the signal has aborted.
  */
-async function writeEntries(products: readonly Product[], attempt: Attempt): Promise<void> {
+async function writeEntries(products: Products, attempt: Attempt): Promise<void> {
   const { db, context } = attempt.key;
   const { lists } = attempt.record;
   if (lists === null) return;

@@ -65,7 +65,7 @@ function draftClaim({ info, products }: PriceListSubmission, { apiKeyId }: Creat
     boq_list_id,
     owner: key.context.newToken(),
     fingerprint: computeFingerprint({ info, products }),
-    products_count: products.length,
+    products_count: products.size,
     market_id,
     name,
     date,

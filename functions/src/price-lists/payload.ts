@@ -29,7 +29,7 @@ const PART_CHARACTERS = 16 * 1024;
 export function* streamCanonicalJson({ info, products }: PriceListSubmission): Generator<string, undefined> {
   let part = `{"info":${toCanonicalInfo(info)},"products":{`;
   let separator = '';
-  for (const { id, expected_forward_cost_price, price_list_price } of products) {
+  for (const [id, { expected_forward_cost_price, price_list_price }] of products) {
     part += `${separator}${JSON.stringify(id)}:{"expected_forward_cost_price":${expected_forward_cost_price},"price_list_price":${price_list_price}}`;
     separator = ',';
     if (part.length < PART_CHARACTERS) continue;

@@ -68,9 +68,8 @@ function checkRequest(
   const chunks = getDocuments(documents, `price_list_requests/${id}/price_list_payload`);
   const packed = Array.from(chunks.values(), ({ data }) => data as Buffer);
   const payload: unknown = JSON.parse(gunzipSync(Buffer.concat(packed)).toString());
-  const prices = Object.fromEntries(products.map(({ id: name, ...each }) => [name, each]));
-  assert.deepEqual(payload, { info, products: prices }, 'the payload is the accepted one');
+  assert.deepEqual(payload, { info, products: Object.fromEntries(products) }, 'the payload is the accepted one');
   const { market_id } = info;
-  const expected = { schema_version: 1, info, market_id, products_count: products.length, payload_chunks: chunks.size };
+  const expected = { schema_version: 1, info, market_id, products_count: products.size, payload_chunks: chunks.size };
   assert.deepEqual({ ...request, ...expected }, request, 'a request record shows its request');
 }

@@ -24,7 +24,12 @@ const isEntriesOf = (list: string) => (call: Call<'Commit'>) =>
 describe('the batches of a list', () => {
   /** Creates products whose ids and prices are numbers, with negative costs. */
   const createProducts = (count: number) =>
-    Array.from({ length: count }, (_, i) => ({ id: `${i}`, price_list_price: i, expected_forward_cost_price: -i }));
+    new Map(
+      Array.from(
+        { length: count },
+        (_, i) => [`${i}`, { price_list_price: i, expected_forward_cost_price: -i }] as const,
+      ),
+    );
 
   test('have each product once, with the price of that list, and are full except the last ones', () =>
     fc.assert(
