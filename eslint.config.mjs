@@ -8,7 +8,7 @@ export default defineConfig(
   ...tseslint.configs.strictTypeChecked,
   ...tseslint.configs.stylisticTypeChecked,
   {
-    // One program of all files, because a project service, which is made for editors, takes longer.
+    // Checks all files as one TypeScript program. The project service is made for editors and takes longer.
     languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {

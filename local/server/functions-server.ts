@@ -31,7 +31,7 @@ export type GetRoute = (path: string) => RequestListener | undefined;
 export interface FunctionsServer {
   /** `http://127.0.0.1:<port>` */
   origin: string;
-  /** Address of each function by name. */
+  /** Address of each HTTPS function by name. Scheduled functions have none. */
   addresses: ReadonlyMap<string, string>;
   /** Accepts no more connections, lets open requests finish, and closes all connections after `graceMs` at the latest. */
   close(graceMs: number): Promise<void>;

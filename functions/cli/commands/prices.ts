@@ -9,7 +9,7 @@ import { writeNewFile } from '../new-file';
 import { count, quote } from '../text';
 import type { CommandContext } from './context';
 
-/** Writes both stored prices of each product as CSV. @throws CommandError without lists, or as `writeNewFile` does */
+/** Writes both stored prices of each product as CSV. @throws CommandError if the key has no lists, and the errors of `writeNewFile` */
 export async function writePrices({ lists }: KeyRecord, file: string, context: CommandContext): Promise<void> {
   if (lists === null) throw new CommandError('The key has no lists, because no market matched.');
   const counts = { products: 0, documentReads: 0 };

@@ -251,7 +251,7 @@ describe('a sweep', () => {
     expect(results.map(({ key, result }) => `${key} ${result}`)).toEqual(['b deferred', 'b resumed', 'a resumed']);
   });
 
-  test('that is stopped fails what it resumes, which does not count as a try, and starts nothing more', async () => {
+  test('that is stopped fails its running attempts without counting a try, and starts no other resume', async () => {
     for (const key of ['a', 'b', 'c', 'd', 'e']) await fail(key, STOPPED);
     const stop = new AbortController();
     atCommit(database, isEntries, () => stop.abort(new StoppedError('this instance stops')));
