@@ -17,7 +17,7 @@ const INHERITED = [
   /^(SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC|PATHEXT|APPDATA|LOCALAPPDATA|USERPROFILE|PROGRAM(DATA|FILES.*))$/i,
   // Variables of version managers, whose shims for Python or npm are on the PATH.
   /^(ASDF|FNM|MISE|NVM|PYENV|VOLTA)_/,
-  // To install packages. Programs on this machine are called without a proxy.
+  // Programs need these to install packages. Requests to this machine bypass the proxy by no_proxy below.
   /^(NODE_EXTRA_CA_CERTS|(https?|no)_proxy)$/i,
   /^npm_config_(registry|cache|userconfig|globalconfig|cafile|proxy|https_proxy|noproxy)$/i,
 ];

@@ -67,7 +67,7 @@ test('a build in another folder, on another day, without a Git repository, and w
   const elsewhere = prepare();
   const env: Variables = {
     GIT_DIR: resolve('functions/.dev/no-repository'),
-    // A setting of the user's npm.
+    // With this setting, npm would leave the lock file unchanged, so the build must ignore it.
     npm_config_save: 'false',
   };
   for (const args of [['scripts/build.mjs'], ['scripts/bundle-programs.mjs', 'programs']]) {

@@ -33,7 +33,7 @@ type Calls = { readonly [Name in OperationName]: Call<Name> };
 
 /** One method for each operation. */
 export interface Client extends Omit<Calls, 'addPriceLists'> {
-  /** @throws UnusableListsError if no list was created, or if the lists have a currency that was not sent and is not allowed */
+  /** @throws UnusableListsError if no list was created, or if the lists have a different currency from the request's and `allowOtherCurrency` is not true */
   readonly addPriceLists: (
     body: RequestBody<'addPriceLists'>,
     options?: CallOptions & { allowOtherCurrency?: boolean },
