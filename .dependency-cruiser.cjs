@@ -170,7 +170,7 @@ module.exports = {
       name: 'harness-knows-no-program',
       severity: 'error',
       from: { path: '^scripts/harness/' },
-      to: { path: '^(local/|scripts/(?!harness/))' },
+      to: { path: '^scripts/(?!harness/)' },
     },
     {
       name: 'scripts-know-no-local',
