@@ -187,10 +187,11 @@ const toAction = (action: OperatorAction['action'], operator: OperatorDecision, 
 
 function getOutcome(stored: KeyRecord | undefined, sender: Claim, { readAt, startedAt }: ReadMoment): KeyOutcome {
   // A claim takes a key without a record. Only a restored database has lost the record of another event.
-  if (stored === undefined || stored.status === 'released') return { kind: 'released' };
-  if (stored.fingerprint !== sender.fingerprint) return { kind: 'payload_mismatch' };
+  if (stored === undefined) return { kind: 'released' };
   const isOwn = stored.owner === sender.owner;
   const record = isOwn ? stored : settleLease(stored, readAt);
+  if (record.status === 'released') return { kind: 'released' };
+  if (record.fingerprint !== sender.fingerprint) return { kind: 'payload_mismatch' };
   switch (record.status) {
     case 'processing':
       if (isOwn) return { kind: 'owned', record, heldUntil: startedAt + record.lease_expires_at - readAt };
@@ -200,8 +201,6 @@ function getOutcome(stored: KeyRecord | undefined, sender: Claim, { readAt, star
     case 'requires_review':
       if (!isOwn) return { kind: 'in_review', retryAfterMs: getReviewWaitMs(record) };
       return { kind: 'failed', reason: required(record.failure), retryAfterMs: getReviewWaitMs(record) };
-    case 'released':
-      return { kind: 'released' };
   }
 }
 
