@@ -12,9 +12,9 @@ export function* toBatches(products: Products, kind: ListKind, batchSize: number
   for (let first = 0; first < batches; first += 1) {
     const batch: Entry[] = [];
     for (let i = first; i < ids.length; i += batches) {
-      const id = ids[i] ?? '';
-      const prices = products.get(id);
-      if (prices === undefined) throw new Error('a batch has an id without a product');
+      const id = ids[i];
+      const prices = id === undefined ? undefined : products.get(id);
+      if (id === undefined || prices === undefined) throw new Error('a batch has an id without a product');
       batch.push([id, prices[`${kind}_price`]]);
     }
     yield batch;

@@ -71,11 +71,12 @@ export const addPriceListsRequestSchema = z
   })
   .meta({ id: 'AddPriceListsRequest' });
 
-/** The prices of each product, in code-unit order of their ids. */
+/** The prices of each product by its id. */
 export type Products = ReadonlyMap<string, ProductPrices>;
 
 export interface PriceListSubmission {
   info: PriceListInfo;
+  /** In code-unit order of their ids. */
   products: Products;
 }
 
