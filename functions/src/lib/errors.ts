@@ -25,7 +25,7 @@ export type ErrorCode = keyof typeof ERROR_DEFINITIONS;
 
 interface ApiErrorOptions {
   headers?: Record<string, string>;
-  /** After how long the client should repeat the request, for `Retry-After`; null if an operator must act first. */
+  /** Milliseconds after which the client should repeat the request, for `Retry-After`; null if an operator must act first. */
   retryAfterMs?: number | null | undefined;
   cause?: unknown;
 }
@@ -65,11 +65,12 @@ export class ValidationError extends ApiError {
   }
 }
 
-/** The body as sent or inflated, the number of its values, or the payload that would be stored. */
+/** What is too large: the body as sent or inflated, the number of its values, or the payload that would be stored. */
 type PayloadLimitScope = 'body' | 'values' | 'compressed';
 
 /** 413. Its headers name the limit, because the simple error shape has no field for it. */
 export class PayloadTooLargeError extends ApiError {
+  /** @param limit bytes, or for `values` their number */
   constructor(scope: PayloadLimitScope, limit: number) {
     const bytes = scope === 'values' ? {} : { 'X-Payload-Limit-Bytes': String(limit) };
     super('payload_too_large', `more than ${limit} (${scope})`, {

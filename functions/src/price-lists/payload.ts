@@ -44,13 +44,14 @@ const INFO_KEYS = Object.keys(infoSchema.shape).sort();
 /** Leaves out absent fields, so an optional field that is added later changes no earlier fingerprint. */
 const toCanonicalInfo = (info: PriceListInfo): string => JSON.stringify(info, INFO_KEYS);
 
+/** Returns the lowercase hex SHA-256 of the canonical JSON. */
 export function computeFingerprint(submission: PriceListSubmission): string {
   const hash = createHash('sha256');
   for (const part of streamCanonicalJson(submission)) hash.update(part);
   return hash.digest('hex');
 }
 
-/** @throws PayloadTooLargeError */
+/** Returns the canonical JSON, compressed with gzip, in chunks. @throws PayloadTooLargeError */
 export async function compressToChunks(submission: PriceListSubmission, chunkBytes: number): Promise<Buffer[]> {
   const text = Readable.from(streamCanonicalJson(submission), { objectMode: false });
   const packed = Buffer.concat((await text.pipe(createGzip()).toArray()) as Buffer[]);

@@ -21,7 +21,7 @@ function getResumeDelayMs({ failure_cause, failed_tries }: KeyRecord): number | 
   return failure_cause === null ? undefined : RESUME_DELAYS_MS[failure_cause][Math.max(failed_tries - 1, 0)];
 }
 
-/** If not, a key in review needs an operator. */
+/** Otherwise a key in review needs an operator. */
 export const canResumeAutomatically = (record: KeyRecord): boolean => getResumeDelayMs(record) !== undefined;
 
 export const describeSweepObstacle = ({ failure, failed_tries, failure_cause }: KeyRecord): string =>
@@ -54,7 +54,7 @@ export function getSweepResumeAt(record: KeyRecord): number | null {
 export const getSweepDueAt = (record: KeyRecord): number | null =>
   getSweepResumeAt(record) ?? (record.status === 'requires_review' ? record.updated_at : null);
 
-/** By then, the next sweep can have resumed an attempt that is due. */
+/** After this time, the next sweep can have resumed an attempt that is due. */
 export const SWEEP_WAIT_MS = SWEEP_INTERVAL_MS + SWEEP_START_MS;
 
 /** @returns null if the key needs an operator */

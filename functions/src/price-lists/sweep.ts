@@ -28,7 +28,7 @@ export interface SweepReporter {
 /** Maximum number of concurrent resumes, because each holds a payload in memory. */
 const CONCURRENCY = 4;
 
-/** Besides the keys that this sweep has tried. */
+/** Number of due keys to read, besides those that this sweep has tried. */
 const KEYS_PER_READ = 20;
 
 /**

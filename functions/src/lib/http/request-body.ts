@@ -14,7 +14,7 @@ export type RequestWithRawBody = IncomingMessage & { rawBody?: Buffer };
 export class ClientGoneError extends Error {}
 
 export interface RequestBody<Body> {
-  /** As it is sent, and inflated. */
+  /** Limit of the body as it is sent, and of the inflated body. */
   maxBytes: number;
   /** Milliseconds in which a client must send the body. */
   timeoutMs: number;
