@@ -22,7 +22,10 @@ export interface DocumentChange {
 
 export const getResourceName = (doc: StoredDoc): string => `${doc.collection}/${doc.id}`;
 
-/** Returns the first index from `low` to `high` at which a condition holds that holds at all later ones too, or `high`. */
+/**
+ * Returns the first index from `low` to before `high` at which a condition holds, or `high` if
+ * there is none. Once the condition holds, it must hold at all later indexes.
+ */
 export function findFirst(low: number, high: number, holds: (index: number) => boolean): number {
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -114,7 +114,7 @@ describe('the encoding', () => {
     expect(bytes.length / gzipSync(createText(60 * KIB), { level: 1 }).length).toBeCloseTo(1, 2);
   });
 
-  test.each(['gzip', undefined])('%s of a stream is that of one text', async (accepted) => {
+  test.each(['gzip', undefined])('of a stream for Accept-Encoding %s is that of a single text', async (accepted) => {
     const body = createText(200 * KIB);
     const { headers, bytes, text } = await fetchResponse(
       { body: stream(...(body.match(/.{1,10000}/g) ?? [])) },
