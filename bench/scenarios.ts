@@ -1,8 +1,9 @@
 import { writeOptions } from '../functions/src/lib/runtime-options';
 import { WRITE_SIZES } from '../functions/src/lib/work-context';
 import type { DeployedFunction } from '../scripts/harness/deployed';
+import { sendRequest } from '../scripts/harness/http';
 import { measureThroughput, sendOk, type BenchRequest } from './client';
-import { MARKETS, createDensestPayload, createOrdersBody, createPriceListPayload } from './data';
+import { MARKETS, createDensestPayload, createHostileBodies, createOrdersBody, createPriceListPayload } from './data';
 import {
   computeRatioStats,
   computeStats,
@@ -14,7 +15,7 @@ import {
   type Stats,
 } from './measure';
 import { atLeast, atMost, enforced, exactly, type Bound } from './metrics';
-import { readProcessMemory, readProcessorMs, startFunction, type BenchDatabase } from './stack';
+import { BENCH_API_KEY, readProcessMemory, readProcessorMs, startFunction, type BenchDatabase } from './stack';
 
 export interface BenchPlan {
   /** With 0 rounds, only calls and memory are measured. */
@@ -82,6 +83,7 @@ export async function measureAll(bench: BenchContext): Promise<void> {
   for (const { size, rounds } of plan.orders) await orders(bench, size, rounds);
   for (const { size, rounds } of plan.priceLists) await priceLists(bench, size, rounds);
   if (plan.hasLargestBodies) await largestBodies(bench);
+  for (const [kind, body] of createHostileBodies()) await hostileBodies(bench, kind, body);
 }
 
 /** The variants to compare, except in cold starts: the service, the ordinary SDK function and, for reads, the best. */
@@ -184,16 +186,34 @@ const HEAP = { NODE_OPTIONS: '--max-old-space-size=560' };
 /** Measures the peak memory at the maximum load of an instance: as many of the largest bodies as it accepts at once. */
 async function largestBodies({ database, add, begin }: BenchContext): Promise<void> {
   const { concurrency } = writeOptions;
-  // This line does not compile if the unit changes.
-  const memory: `${number}GiB` = writeOptions.memory;
   begin(`${concurrency} lists of 32 MB at once`);
   await database.fill([]);
   await withFunction(startFunction('service', 'addPriceLists', database, HEAP), async ({ port, pid }) => {
     const bodies = Array.from({ length: concurrency }, () => createDensestPayload());
     await Promise.all(bodies.map((body) => sendOk(port, post(body))));
-    const share = readProcessMemory(pid).peak / (Number.parseInt(memory) * 2 ** 30);
-    add('peak memory ÷ that of the function', '×', share, enforced(atMost(0.75)));
+    add('peak memory ÷ that of the function', '×', getMemoryShare(pid), enforced(atMost(0.75)));
   });
+}
+
+/** Measures whether an instance lives on after hostile bodies, as many as it takes at once, and their peak memory. */
+async function hostileBodies({ database, add, begin }: BenchContext, kind: string, body: Buffer): Promise<void> {
+  begin(`${writeOptions.concurrency} bodies of 32 MB, ${kind}`);
+  await withFunction(startFunction('service', 'addPriceLists', database, HEAP), async ({ port, pid }) => {
+    const headers = { 'x-api-key': BENCH_API_KEY, 'content-type': 'application/json', 'content-encoding': 'gzip' };
+    // The body is sent in chunks, because the response can come before the body is complete.
+    const send = () => sendRequest(port, { method: 'POST', headers, body: [body] });
+    const responses = await Promise.all(Array.from({ length: writeOptions.concurrency }, send));
+    for (const { status } of responses) if (status >= 500) throw new Error(`A hostile body got ${status}.`);
+    await sendOk(port, post(createPriceListPayload(10)));
+    add('peak memory ÷ that of the function', '×', getMemoryShare(pid), enforced(atMost(1)));
+  });
+}
+
+/** @returns the peak memory of a process, divided by the memory of add price lists */
+function getMemoryShare(pid: number): number {
+  // This line does not compile if the unit changes.
+  const memory: `${number}GiB` = writeOptions.memory;
+  return readProcessMemory(pid).peak / (Number.parseInt(memory) * 2 ** 30);
 }
 
 const formatCount = (number: number) => number.toLocaleString('en');

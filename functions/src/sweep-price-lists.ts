@@ -16,7 +16,7 @@ import {
 import { countKeysInReview } from './lib/repositories/keys';
 import { createWorkContext } from './lib/work-context';
 import { sweepOptions } from './lib/runtime-options';
-import { getTimeLimitMs } from './lib/time-limits';
+import { getTimeLimitMs, SWEEP_DUE_WAIT_MS } from './lib/time-limits';
 import { sweep, type SweepReporter } from './price-lists/sweep';
 
 /** The last line of the sweep has the total. */
@@ -35,7 +35,7 @@ const createReporter = (counts: SweepCounts): SweepReporter => ({
 
 /**
  * Resumes attempts that crashed or failed for a transient cause. Cloud Scheduler calls this every minute, and calls can
- * be repeated or overlap ({@link sweep}). A call ends when no attempt is due, its time is up or the instance stops.
+ * be repeated or overlap ({@link sweep}). A call ends when no attempt is due or soon will be, its time is up or the instance stops.
  */
 export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * *', retryCount: 0 }, () =>
   runHandler(runSweep),
@@ -56,7 +56,8 @@ async function runSweep(): Promise<void> {
   const counts: SweepCounts = { resumed: 0, deferred: 0, left: 0, unreadable: 0 };
   try {
     const db = getDatabase(context);
-    await sweep(db, context, createReporter(counts), shutdown.refuseWrites.signal);
+    const options = { stopping: shutdown.refuseWrites.signal, waitForDueMs: SWEEP_DUE_WAIT_MS };
+    await sweep(db, context, createReporter(counts), options);
     const interrupted = signal.aborted || shutdown.refuseWrites.signal.aborted;
     const countInReview = () => retry(() => countKeysInReview(db), context, 'outage').catch(() => undefined);
     const requires_review = interrupted ? undefined : await countInReview();

@@ -1,4 +1,4 @@
-import { readDueKeys, type KeySnapshot } from '../../src/lib/repositories/keys';
+import { getMsUntilDue, readSweptKeys, type KeySnapshot } from '../../src/lib/repositories/keys';
 import { retry } from '../../src/lib/firestore/retry';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { settleLease } from '../../src/price-lists/key';
@@ -42,7 +42,8 @@ export async function sweepKeys({ dryRun, json }: SweepCommandOptions, context: 
 
 async function readAllDueKeys({ db, workContext }: CommandContext): Promise<KeySnapshot[]> {
   for (let limit = 100; ; limit *= 10) {
-    const due = await retry(() => readDueKeys(db, limit), workContext, 'outage');
+    const found = await retry(() => readSweptKeys(db, limit), workContext, 'outage');
+    const due = found.filter((key) => getMsUntilDue(key) <= 0);
     if (due.length < limit) return due;
   }
 }

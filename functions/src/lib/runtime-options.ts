@@ -37,7 +37,7 @@ export const writeOptions = {
 } as const;
 
 /**
- * Options of the sweep. A heap of 560 MiB is enough for its four concurrent resumes
+ * Options of the sweep. A heap of 560 MiB is enough for its three concurrent resumes
  * (docs/performance.md#memory-of-a-creation). The timeout is the longest that Cloud Scheduler allows.
  */
 export const sweepOptions = {

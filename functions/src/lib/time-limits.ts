@@ -92,5 +92,12 @@ export const SWEEP_INTERVAL_MS = 60_000;
 /** Assumed time from the start of a sweep until it resumes a due attempt. Part of the `Retry-After` of a client that waits for the sweep. */
 export const SWEEP_START_MS = 5_000;
 
-/** How long a sweep waits for a resume to end before it queries for more due keys. */
+/**
+ * The scheduled sweep waits for leases that end within this time after its start. So an attempt is resumed at most 70 s
+ * after its instance died, instead of 105 s. A sweep leaves the later leases to the next one, because their instances
+ * renewed them in the last 5 s. An instance that lives renews its lease again, and the sweep then no longer waits for it.
+ */
+export const SWEEP_DUE_WAIT_MS = LEASE_DURATION_MS - SWEEP_START_MS;
+
+/** How long a sweep waits before it queries for more due keys. */
 export const SWEEP_ASK_INTERVAL_MS = 10_000;

@@ -2,7 +2,7 @@ import { abortable } from '../lib/clock';
 import { getErrorMessage } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
 import { isConflict, retry } from '../lib/firestore/retry';
-import { clearSweepDueAt, readDueKeys, readKey, type KeySnapshot } from '../lib/repositories/keys';
+import { clearSweepDueAt, getMsUntilDue, readKey, readSweptKeys, type KeySnapshot } from '../lib/repositories/keys';
 import type { KeyRecord } from '../lib/schemas/key-record';
 import { SWEEP_ASK_INTERVAL_MS, SWEEP_INTERVAL_MS } from '../lib/time-limits';
 import type { WorkContext } from '../lib/work-context';
@@ -18,6 +18,13 @@ export interface SweepResult {
   reason: string | null;
 }
 
+export interface SweepOptions {
+  /** After this signal aborts, no more resumes begin. */
+  stopping?: AbortSignal | undefined;
+  /** Milliseconds. The sweep waits for the keys that become due within this time after its start. */
+  waitForDueMs?: number | undefined;
+}
+
 export interface SweepReporter {
   /** Rejects if the result could not be written. A key that needs an operator then stays due. */
   onResult: (result: SweepResult, record: KeyRecord) => Promise<void> | void;
@@ -25,10 +32,10 @@ export interface SweepReporter {
   onUnreadable: (path: string) => Promise<void> | void;
 }
 
-/** Maximum number of concurrent resumes, because each holds a payload in memory. */
-const CONCURRENCY = 4;
+/** Maximum number of concurrent resumes. Three of the densest lists take two thirds of the memory, and four take 0.84. */
+const CONCURRENCY = 3;
 
-/** Number of due keys to read, besides those that this sweep has tried. */
+/** Number of keys to read, besides those that this sweep has tried. */
 const KEYS_PER_READ = 20;
 
 /**
@@ -37,20 +44,22 @@ const KEYS_PER_READ = 20;
  *
  * When the signal of the context aborts, the running resumes fail their attempts.
  *
- * @param stopping after this signal aborts, no more resumes begin
  * @throws the error of a query for due keys or of the reporter, unless the signal of the context has aborted
  */
 export async function sweep(
   db: Database,
   context: WorkContext,
   reporter: SweepReporter,
-  stopping: AbortSignal = context.signal,
+  { stopping = context.signal, waitForDueMs = 0 }: SweepOptions = {},
 ): Promise<void> {
   const { clock, signal } = context;
+  const waitUntil = clock.elapsedMs() + waitForDueMs;
   const running = new Map<string, Promise<void>>();
   const triedAt = new Map<string, number>();
   const isNew = ({ reference: { path } }: KeySnapshot) =>
     !running.has(path) && clock.elapsedMs() >= (triedAt.get(path) ?? -Infinity) + SWEEP_INTERVAL_MS;
+  const isDue = (key: KeySnapshot) => getMsUntilDue(key) <= 0;
+  const isAwaited = (key: KeySnapshot) => !isDue(key) && clock.elapsedMs() + getMsUntilDue(key) < waitUntil;
   const start = (key: KeySnapshot) => {
     const { path } = key.reference;
     triedAt.set(path, clock.elapsedMs());
@@ -63,11 +72,14 @@ export async function sweep(
   };
   try {
     while (!signal.aborted) {
+      let hasAwaited = false;
       if (running.size < CONCURRENCY && !stopping.aborted) {
-        const due = await retry(() => readDueKeys(db, KEYS_PER_READ + triedAt.size), context, 'outage');
-        for (const key of due.filter(isNew).slice(0, CONCURRENCY - running.size)) start(key);
+        const found = await retry(() => readSweptKeys(db, KEYS_PER_READ + triedAt.size), context, 'outage');
+        const due = found.filter((key) => isDue(key) && isNew(key));
+        for (const key of due.slice(0, CONCURRENCY - running.size)) start(key);
+        hasAwaited = found.some(isAwaited);
       }
-      if (running.size === 0) return;
+      if (running.size === 0 && !hasAwaited) return;
       await waitForWork(running.values(), context);
     }
   } catch (error) {

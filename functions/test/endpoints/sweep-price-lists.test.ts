@@ -1,7 +1,9 @@
 import type { CloudEvent, CloudFunction } from 'firebase-functions/v2';
 import functionsTest from 'firebase-functions-test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { StoppedError } from '../../src/lib/errors';
 import { shutdown } from '../../src/lib/instance/shutdown';
+import { SWEEP_DUE_WAIT_MS } from '../../src/lib/time-limits';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { TEST_PROJECT } from '../support/firestore';
 import { isEntries } from '../support/commits';
@@ -65,6 +67,19 @@ test('a sweep that the instance stops fails its resume, which does not count as 
   jest.restoreAllMocks();
 });
 
+test('a sweep waits for a lease that ends soon', async () => {
+  await failAttempt('a', { ...CRASHED, lease_expires_at: Date.now() + SWEEP_DUE_WAIT_MS - 5_000 });
+  const stop = new AbortController();
+  jest.replaceProperty(shutdown, 'abortWrites', stop);
+  const swept = deliver();
+  await delay(500);
+  expect(service.log).toEqual([]);
+  stop.abort();
+  await swept;
+  expect(service.log).toMatchObject([{ event: 'sweep_ended', resumed: 0, interrupted: true }]);
+  jest.restoreAllMocks();
+});
+
 test('a sweep that begins nothing because the instance stops says that it was interrupted', async () => {
   await failAttempt('a', CRASHED);
   const stop = new AbortController();
@@ -75,7 +90,7 @@ test('a sweep that begins nothing because the instance stops says that it was in
   jest.restoreAllMocks();
 });
 
-test('a sweep runs four resumes at a time, and logs how many keys require review at its end', async () => {
+test('a sweep runs three resumes at a time, and logs how many keys require review at its end', async () => {
   for (const key of ['a', 'b', 'c', 'd', 'e']) await failAttempt(key, CRASHED);
   await failAttempt('f');
   let most = 0;
@@ -85,7 +100,7 @@ test('a sweep runs four resumes at a time, and logs how many keys require review
   };
   service.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: 1_000, action: { kind: 'call', run } });
   await deliver();
-  expect(most).toBe(4);
+  expect(most).toBe(3);
   expect(service.log.at(-1)).toMatchObject({ event: 'sweep_ended', resumed: 5, left: 1, requires_review: 1 });
 });
 

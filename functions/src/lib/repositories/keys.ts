@@ -38,13 +38,16 @@ export async function readKeyAndMarket(db: Database, reference: KeyReference, ma
   return { key: toKeySnapshot(key), market: market.exists ? toMarket(market.data() ?? {}) : null };
 }
 
-/** Reads the keys that are due for the sweep by Firestore's clock, the longest due first. */
-export async function readDueKeys(db: Database, limit: number): Promise<KeySnapshot[]> {
+/** Reads the keys in the sweep's index, the longest due first. Those that become due later follow. */
+export async function readSweptKeys(db: Database, limit: number): Promise<KeySnapshot[]> {
   // The filter leaves out values that are not numbers, which Firestore would sort before or after all numbers.
   const query = keyRecords(db).where('sweep_due_at', '>=', 0).orderBy('sweep_due_at').limit(limit);
   const { docs } = await db.get(query);
-  return docs.map(toKeySnapshot).filter(({ sweepDueAt, readAt }) => sweepDueAt !== null && sweepDueAt <= readAt);
+  return docs.map(toKeySnapshot);
 }
+
+/** Returns the milliseconds until a key is due for the sweep, by Firestore's clock. At most 0 for a key that is due. */
+export const getMsUntilDue = ({ sweepDueAt, readAt }: KeySnapshot): number => (sweepDueAt ?? Infinity) - readAt;
 
 export const countKeysInReview = (db: Database): Promise<number> =>
   db.count(keyRecords(db).where('status', '==', 'requires_review'));

@@ -4,7 +4,7 @@ import { StoppedError } from '../../../src/lib/errors';
 import type { WorkContext } from '../../../src/lib/work-context';
 import { keyDocumentId, type KeyRecord } from '../../../src/lib/schemas/key-record';
 import { CALL_TIMEOUTS_MS, LEASE_DURATION_MS } from '../../../src/lib/time-limits';
-import { sweep, type SweepReporter } from '../../../src/price-lists/sweep';
+import { sweep, type SweepOptions, type SweepReporter } from '../../../src/price-lists/sweep';
 import { atCommit, failCommits, getCommits, getNames, isEntries, isKeyEvent } from '../../support/commits';
 import { TEST_START } from '../../support/database';
 import { CRASHED, STOPPED, useFailedAttempts } from '../../support/failed-attempts';
@@ -28,9 +28,9 @@ const isEntriesOf = ({ lists }: KeyRecord) => {
   return (call: Call<'Commit'>) => isEntries(call) && getNames(call).some((name) => name.includes(path));
 };
 
-type Options = Partial<WorkContext & SweepReporter> & { stopping?: AbortSignal };
+type Options = Partial<WorkContext & SweepReporter> & SweepOptions;
 
-function startSweep({ stopping, onResult, onUnreadable, ...changed }: Options = {}) {
+function startSweep({ stopping, waitForDueMs, onResult, onUnreadable, ...changed }: Options = {}) {
   const { db, context } = database.open(changed);
   const results: { key: string; result: string; reason: string | null; sinceClaimMs: number }[] = [];
   const unreadable: string[] = [];
@@ -46,7 +46,7 @@ function startSweep({ stopping, onResult, onUnreadable, ...changed }: Options = 
       unreadable.push(path);
     },
   };
-  return { ended: sweep(db, context, reporter, stopping), results, unreadable };
+  return { ended: sweep(db, context, reporter, { stopping, waitForDueMs }), results, unreadable };
 }
 
 async function runSweep(options?: Options) {
@@ -101,7 +101,7 @@ describe('a sweep', () => {
     expect(await readKey('live')).toEqual(live);
   });
 
-  test('runs four resumes at a time', async () => {
+  test('runs three resumes at a time', async () => {
     for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) await fail(key, STOPPED);
     let most = 0;
     const count = async () => {
@@ -110,7 +110,7 @@ describe('a sweep', () => {
     };
     atCommit(database, isEntries, count, { times: 1_000 });
     expect((await runSweep()).results.map(({ result }) => result)).toEqual(Array(6).fill('resumed'));
-    expect(most).toBe(4);
+    expect(most).toBe(3);
   });
 
   test('resumes a key three times, and then leaves it to an operator', async () => {
@@ -251,13 +251,29 @@ describe('a sweep', () => {
     expect(results.map(({ key, result }) => `${key} ${result}`)).toEqual(['b deferred', 'b resumed', 'a resumed']);
   });
 
+  test.each([
+    ['resumes it', () => Promise.resolve(), ['a resumed']],
+    ['ends once its lease was renewed', () => updateKey(getKey('a'), { lease_expires_at: TEST_START + MINUTE }), []],
+  ])('that waits for a key that is due soon %s', async (_, change, expected) => {
+    await fail('a', { ...CRASHED, lease_expires_at: TEST_START + 29_999 });
+    const later = await fail('b', { ...CRASHED, lease_expires_at: TEST_START + 30_000 });
+    const calls = database.recordCalls();
+    const { ended, results } = startSweep({ clock: createHoldingClock(), waitForDueMs: 30_000 });
+    await waitFor(() => calls.filter(({ rpc }) => rpc === 'RunQuery').length >= 2);
+    await change();
+    database.clock.advance(29_999);
+    await ended;
+    expect(results.map(({ key, result }) => `${key} ${result}`)).toEqual(expected);
+    expect(await readKey('b')).toEqual(later);
+  });
+
   test('that is stopped fails its running attempts without counting a try, and starts no other resume', async () => {
     for (const key of ['a', 'b', 'c', 'd', 'e']) await fail(key, STOPPED);
     const stop = new AbortController();
     atCommit(database, isEntries, () => stop.abort(new StoppedError('this instance stops')));
     const { results } = await runSweep({ signal: stop.signal });
     expect(results.map(({ result, reason }) => [result, reason])).toEqual(
-      Array(4).fill(['deferred', 'this instance stops']),
+      Array(3).fill(['deferred', 'this instance stops']),
     );
     const states = await Promise.all(['a', 'b', 'c', 'd', 'e'].map(readKey));
     for (const { status, failure_cause, failed_tries } of states)
