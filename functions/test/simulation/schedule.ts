@@ -5,7 +5,7 @@ import { keyDocument, readKey } from '../../src/lib/repositories/keys';
 import { writeOptions } from '../../src/lib/runtime-options';
 import type { PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
-import { getTimeLimitMs } from '../../src/lib/time-limits';
+import { getTimeLimitMs, SWEEP_DUE_WAIT_MS } from '../../src/lib/time-limits';
 import type { WorkContext } from '../../src/lib/work-context';
 import { createPriceLists } from '../../src/price-lists/create';
 import { computeFingerprint } from '../../src/price-lists/payload';
@@ -255,7 +255,9 @@ class Schedule {
       onUnreadable: (path) => this.#fail(new Error(`${path} cannot be read`)),
     };
     try {
-      await this.world.run(process, BUDGET_MS, (context) => sweep(process.db, context, reporter));
+      await this.world.run(process, BUDGET_MS, (context) =>
+        sweep(process.db, context, reporter, { waitForDueMs: SWEEP_DUE_WAIT_MS }),
+      );
     } catch (error) {
       this.world.note(process, `could not sweep: ${String(error)}`);
       const isCrash = error instanceof ProcessCrashed;

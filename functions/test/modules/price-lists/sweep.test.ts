@@ -252,18 +252,15 @@ describe('a sweep', () => {
   });
 
   test.each([
-    ['resumes it', () => Promise.resolve(), ['a resumed']],
-    ['ends once its lease was renewed', () => updateKey(getKey('a'), { lease_expires_at: TEST_START + MINUTE }), []],
-  ])('that waits for a key that is due soon %s', async (_, change, expected) => {
+    ['resumes it', 29_999, ['a resumed'], 30_000],
+    ['ends when its lease was renewed', MINUTE, [], 10_000],
+  ])('that waits for a key that is due soon %s', async (_, renewedUntilMs, expected, waitedMs) => {
     await fail('a', { ...CRASHED, lease_expires_at: TEST_START + 29_999 });
-    const later = await fail('b', { ...CRASHED, lease_expires_at: TEST_START + 30_000 });
-    const calls = database.recordCalls();
-    const { ended, results } = startSweep({ clock: createHoldingClock(), waitForDueMs: 30_000 });
-    await waitFor(() => calls.filter(({ rpc }) => rpc === 'RunQuery').length >= 2);
-    await change();
-    database.clock.advance(29_999);
-    await ended;
-    expect(results.map(({ key, result }) => `${key} ${result}`)).toEqual(expected);
+    const later = await fail('b', { ...CRASHED, lease_expires_at: TEST_START + 30_001 });
+    const run = () => updateKey(getKey('a'), { lease_expires_at: TEST_START + renewedUntilMs });
+    database.firestore.faults.inject({ rpc: 'RunQuery', nth: 2, action: { kind: 'call', run } });
+    expect(await sweepAll({ waitForDueMs: 30_000 })).toEqual(expected);
+    expect(database.clock.now() - TEST_START).toBe(waitedMs);
     expect(await readKey('b')).toEqual(later);
   });
 
