@@ -38,7 +38,7 @@ export const exactly = (bound: number): Bound => ({
 
 export const enforced = (bound: Bound): Bound => ({ ...bound, isEnforced: true });
 
-const HEAD = ['Scenario', 'Metric', 'Value', 'Range', 'Target', 'Met'];
+const HEAD = ['Scenario', 'Metric', 'Value', 'Range', 'Target'];
 
 /** Renders a Markdown table of medians, ranges and targets. */
 export function renderMetrics(metrics: readonly BenchMetric[]): string {
@@ -47,8 +47,7 @@ export function renderMetrics(metrics: readonly BenchMetric[]): string {
     metric,
     `${formatNumber(value)}${unit === '' ? '' : ` ${unit}`}`,
     spread === undefined ? '' : `${formatNumber(spread.min)} to ${formatNumber(spread.max)}`,
-    bound?.text ?? '',
-    bound === undefined ? '' : bound.holds(value) ? 'yes' : 'NO',
+    bound === undefined ? '' : bound.text + (bound.holds(value) ? '' : ', missed'),
   ]);
   const widths = HEAD.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const rule = widths.map((width) => '-'.repeat(width));

@@ -156,7 +156,6 @@ async function orders(bench: BenchContext, size: number, rounds: number): Promis
   // The target of a large read is half of the time of `query.get()`, which the ordinary SDK function calls.
   add('time ÷ ordinary SDK', '×', divide('ms', 'sdk'), atMost(size < LARGE_READ ? 1.1 : 0.5));
   add('time ÷ best SDK', '×', divide('ms', 'sdk-stream'), atMost(1.1));
-  add('time', 'ms', computeStats(get('service', 'ms')));
   if (size < LARGE_READ) return;
   add('processor time ÷ ordinary SDK', '×', divide('cpu', 'sdk'));
   add('processor time ÷ best SDK', '×', divide('cpu', 'sdk-stream'));
@@ -175,7 +174,6 @@ async function priceLists({ database, add, begin }: BenchContext, products: numb
   const measured = await measureFunctions(COMPARED, name, database, rounds, measure);
   const [service, sdk] = [measured.service, measured.sdk].map((runs) => runs.map(({ ms }) => ms));
   add('time ÷ ordinary SDK', '×', computeRatioStats(service ?? [], sdk ?? []), atMost(1.1));
-  add('time', 'ms', computeStats(service ?? []));
   const calls = Math.max(...measured.service.map((run) => run.calls));
   add('Firestore calls', '', calls, exactly(FIXED_CALLS + 2 * Math.ceil(products / WRITE_SIZES.batchEntries)));
 }

@@ -29,7 +29,7 @@ interface Row {
 
 /**
  * The documents on disk, in one SQLite file. A commit is one SQLite transaction in the write-ahead log: a crash of the
- * process does not lose it, and an interrupted commit leaves nothing. docs/data-model.md#local-data describes a loss of power.
+ * process does not lose it, and an interrupted commit leaves nothing. CONTRIBUTING.md describes a loss of power.
  *
  * Each document in memory has the number of its row, so there is no index by id, which would write a page for nearly every new
  * document with a random id. SQLite's exclusive lock rejects a second server and ends with the process that holds it.
