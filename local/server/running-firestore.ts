@@ -1,23 +1,13 @@
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import type { FirestoreOptions, IndexDefinitions } from '../../packages/firestore-local/src';
+import type { IndexDefinitions } from '../../packages/firestore-local/src';
+import { createSampleRecords } from '../sample';
 import { PROJECT, StartupError, type LocalConfig } from './local-config';
-
-/** The message from the parent to the process of the embedded Firestore. */
-export type FirestoreCommand = FirestoreOptions & {
-  /** The project that receives the sample data if it is empty. */
-  sampleProject: string | undefined;
-};
-
-/** The one report of that process: where it listens, or why it could not start. */
-export type FirestoreReport = { address: string; seeded: number } | { error: string };
 
 /** A Firestore to use: `address` is the value of FIRESTORE_EMULATOR_HOST. */
 export interface RunningFirestore {
   address: string;
-  isEmbedded: boolean;
   /** The number of sample records that were added; undefined for a Firestore that is not embedded. */
   seeded: number | undefined;
   close(): Promise<void>;
@@ -27,18 +17,10 @@ export interface RunningFirestore {
 const CONNECT_MS = 3_000;
 
 /** @throws StartupError if the named Firestore accepts no connection, or the embedded one cannot start */
-export function openFirestore({ firestore, sampleData }: LocalConfig): Promise<RunningFirestore> {
-  if (typeof firestore === 'string') return connectFirestore(firestore);
-  return startFirestoreProcess(firestore, sampleData ? PROJECT : undefined);
-}
-
-/** Returns the embedded Firestore that dev.ts has started, with any sample data, and will close. */
-export const getEmbeddedFirestore = (address: string): RunningFirestore => ({
-  address,
-  isEmbedded: true,
-  seeded: 0,
-  close: () => Promise.resolve(),
-});
+export const openFirestore = (config: LocalConfig): Promise<RunningFirestore> =>
+  typeof config.firestore === 'string'
+    ? connectFirestore(config.firestore)
+    : embedFirestore(config.firestore, config.sampleData);
 
 /** Checks that a Firestore that is already running accepts connections. Without this check, the SDK would retry silently for a minute. */
 async function connectFirestore(address: string): Promise<RunningFirestore> {
@@ -49,39 +31,22 @@ async function connectFirestore(address: string): Promise<RunningFirestore> {
   } catch {
     throw new StartupError(`No Firestore responds at "${address}". FIRESTORE_EMULATOR_HOST must be its host:port.`);
   }
-  return { address, isEmbedded: false, seeded: undefined, close: () => Promise.resolve() };
+  return { address, seeded: undefined, close: () => Promise.resolve() };
 }
 
-/**
- * Starts the embedded Firestore in another process, so that its data survives a reload of the functions. It has the indexes that a
- * deployment would have, and adds the sample data itself, so that `npm start` need not load the SDK.
- */
-async function startFirestoreProcess(
+/** Starts the embedded Firestore with the indexes that a deployment would have, and the sample data if it is empty. */
+async function embedFirestore(
   { port, dataDir }: { port: number; dataDir: string },
-  sampleProject: string | undefined,
+  sampleData: boolean,
 ): Promise<RunningFirestore> {
   const indexes = JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;
-  // Node 22 warns that node:sqlite is experimental.
-  const execArgv = ['--disable-warning=ExperimentalWarning', '--import', 'tsx'];
-  const child = fork('local/server/firestore-process.ts', { execArgv });
-  child.send({ port, dataDir, indexes, sampleProject } satisfies FirestoreCommand);
-  const exited = once(child, 'exit');
-  const report = await Promise.race([
-    once(child, 'message').then(([message]) => message as FirestoreReport),
-    exited.then(([code, signal]): FirestoreReport => ({ error: `its process ended with ${code ?? signal}` })),
-  ]);
-  if ('error' in report)
-    throw new StartupError(`Firestore cannot start (FIRESTORE_PORT ${port}, DATA_DIR ${dataDir}): ${report.error}`);
-  let isClosing = false;
-  child.once('exit', () => {
-    if (isClosing) return;
-    console.error('The embedded Firestore ended, so this program ends too. Start it again.');
-    process.exit(1);
-  });
-  const close = async () => {
-    isClosing = true;
-    child.disconnect();
-    await exited;
-  };
-  return { address: report.address, isEmbedded: true, seeded: report.seeded, close };
+  const { startFirestore } = await import('../../packages/firestore-local/src');
+  try {
+    const firestore = await startFirestore({ port, dataDir, indexes });
+    const seeded = sampleData ? await firestore.addIfEmpty(PROJECT, createSampleRecords()) : 0;
+    return { address: firestore.address, seeded, close: () => firestore.close() };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartupError(`Firestore cannot start (FIRESTORE_PORT ${port}, DATA_DIR ${dataDir}): ${reason}`);
+  }
 }

@@ -4,13 +4,13 @@ import { setEnvironment } from './environment';
 import { loadFunctions } from './load-functions';
 import { readConfig, StartupError, type LocalConfig } from './local-config';
 import { installLogFormat } from './log-format';
-import { getEmbeddedFirestore, openFirestore } from './running-firestore';
+import { openFirestore } from './running-firestore';
 import { onStopRequest } from './stop-requests';
 
 /**
  * `npm start` serves the built functions until Ctrl-C, over an embedded Firestore or the one that FIRESTORE_EMULATOR_HOST names.
- * `npm run dev` (dev.ts) starts this program, and again after each change: `--sources` serves the source files of the functions, and
- * `--firestore` is the address of the Firestore that dev.ts has started. Tests name their copy of the built package by `--package`.
+ * `npm run dev` (dev.ts) starts this program, and again after each change: `--sources` serves the source files of the functions. Tests
+ * name their copy of the built package by `--package`.
  */
 
 const USAGE = `Usage: npm start
@@ -31,13 +31,12 @@ async function main(): Promise<void> {
   const options = {
     sources: { type: 'boolean', default: false },
     package: { type: 'string', default: 'functions/dist' },
-    firestore: { type: 'string' },
   } as const;
-  const { sources: isFromSources, package: built, firestore: address } = readArguments(USAGE, { options }).values;
+  const { sources: isFromSources, package: built } = readArguments(USAGE, { options }).values;
   const config = readConfig(process.env);
   setEnvironment(config);
   if (process.stdout.isTTY) installLogFormat();
-  const firestore = address === undefined ? await openFirestore(config) : getEmbeddedFirestore(address);
+  const firestore = await openFirestore(config);
   const functions = loadServedFunctions(isFromSources ? SOURCES : built);
   const { serve } = await import('./serve');
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;

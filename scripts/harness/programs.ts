@@ -1,4 +1,4 @@
-import { execFile, fork, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -69,7 +69,3 @@ export const startProgram = (
   args: readonly string[],
   { env, ...options }: ProgramOptions & { detached?: boolean } = {},
 ) => spawn(program, args, { ...options, env: createProgramEnvironment(env), stdio: ['ignore', 'pipe', 'pipe'] });
-
-/** Starts a program of Node with a channel for messages. */
-export const forkProgram = (module: string, env: Variables): ChildProcess =>
-  fork(module, { execArgv: [], silent: true, env: createProgramEnvironment(env) });

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { startTestFirestore } from '../../functions/test/support/firestore';
 import { openRequest } from '../../scripts/harness/http';
@@ -14,7 +13,7 @@ import {
   temporaryFolder,
   type LocalServer,
 } from '../support/local-server';
-import { forkProgram, runProgram } from '../../scripts/harness/programs';
+import { runProgram } from '../../scripts/harness/programs';
 
 /**
  * Tests the interface of `npm start`: the variables of CONTRIBUTING.md#local-environment-variables, and
@@ -179,18 +178,6 @@ test.concurrent('if no Firestore responds at the address, it ends with one line 
   const { code, stdout, stderr } = await startExpectingFailure(env);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^No Firestore responds at .* FIRESTORE_EMULATOR_HOST.*\n$/);
-});
-
-test.concurrent('the process of Firestore ends with its parent, also before it has started', async () => {
-  const dataDir = temporaryFolder();
-  for (const isStarted of [false, true]) {
-    const child = forkProgram('local/server/firestore-process.ts', { NODE_OPTIONS: '--import tsx' });
-    const exited = once(child, 'exit');
-    child.send({ port: 0, dataDir, indexes: {}, sampleProject: PROJECT });
-    if (isStarted) expect(await once(child, 'message')).toMatchObject([{ address: expect.any(String) as string }]);
-    child.disconnect();
-    expect(await exited).toEqual([0, null]);
-  }
 });
 
 /** Sends the head of a request. The test sends the body. */

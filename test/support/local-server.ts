@@ -68,7 +68,15 @@ const DEFAULTS: Variables = {
 };
 
 /** The command of `npm start`, without the build, for the copy of the package that deploy-package.mjs makes. */
-const NPM_START = [process.execPath, '--import', 'tsx', 'local/server/start.ts', '--package', DEPLOY_PACKAGE];
+const NPM_START = [
+  process.execPath,
+  '--disable-warning=ExperimentalWarning',
+  '--import',
+  'tsx',
+  'local/server/start.ts',
+  '--package',
+  DEPLOY_PACKAGE,
+];
 
 /** The command of `npm run dev`. */
 export const NPM_RUN_DEV = [process.execPath, '--import', 'tsx', 'local/server/dev.ts'];
