@@ -17,7 +17,7 @@ const teamDateRangeSchema = z.object(
   expectedError('an object'),
 );
 
-export const orderStatuses = ['WAITING', 'LINKING', 'DELIVERING', 'DELIVERED', 'CANCELLED'] as const;
+const orderStatuses = ['WAITING', 'LINKING', 'DELIVERING', 'DELIVERED', 'CANCELLED'] as const;
 
 export const ordersByTeamRequestSchema = teamDateRangeSchema
   .extend({
