@@ -3,7 +3,7 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getProgram } from '../../functions/cli/text';
-import { blocks, documents, readBlocks } from '../support/blocks';
+import { blocks, documents } from '../support/blocks';
 import { runProgramSync } from '../../scripts/harness/programs';
 
 /** The commands of the pages, run by bash with programs that stand in for Google's, Firebase's and GitHub's. */
@@ -84,9 +84,7 @@ describe('the commands that add a key', () => {
   });
 });
 
-const sequences = [...blocks, ...readBlocks('packages/firestore-local/README.md')].filter(({ language }) =>
-  ['bash', 'sh'].includes(language),
-);
+const sequences = blocks.filter(({ language }) => ['bash', 'sh'].includes(language));
 
 test.each(sequences)('$document:$line writes nothing after a command that failed', ({ code }) => {
   const { calls } = countCalls(code);
@@ -101,9 +99,7 @@ test.each(sequences)('$document:$line writes nothing after a command that failed
 // Without --no, npx outside a clone would run a package of the same name from the registry.
 test('each npx command of the pages, the alerts and the programs runs only what the clone has', () => {
   const texts = [...documents, 'packages/firestore-local/README.md', ...globSync('docs/monitoring/**/*.json')];
-  const commands = texts.flatMap(
-    (file) => readFileSync(file, 'utf8').match(/npx (?:-\S+ )*(?:price-lists|firestore-local)\b/g) ?? [],
-  );
+  const commands = texts.flatMap((file) => readFileSync(file, 'utf8').match(/npx (?:-\S+ )*price-lists\b/g) ?? []);
   expect(commands.length).toBeGreaterThan(0);
   for (const command of [...commands, getProgram('')]) expect(command).toMatch(/^npx --no /);
 });

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import firebase from '../../../firebase.json';
 import lock from '../../../package-lock.json';
 import manifest from '../../../package.json';
-import firestoreLocal from '../../../packages/firestore-local/package.json';
 import { DEPLOY_PACKAGE } from '../../../scripts/harness/deployed';
 
 interface LockedPackage {
@@ -31,11 +30,6 @@ test('production installs the Functions Framework and its dependencies, and none
   const installed = toEntries(packages).filter(([path, { dev }]) => path !== '' && dev !== true);
   expect(installed.filter(([, { hasInstallScript }]) => hasInstallScript === true)).toEqual([]);
   expect(installed.length).toBeLessThanOrEqual(130);
-});
-
-test('the repository and the embedded Firestore ask for the same version of Node', () => {
-  expect(firestoreLocal.engines).toEqual(manifest.engines);
-  expect(firestoreLocal.scripts.prepack).toContain(`--target=${manifest.engines.node.replace('>=', 'node')} `);
 });
 
 test('.nvmrc, the Node packages and the runtime of the functions name the same version of Node', () => {

@@ -1,10 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect as connectHttp2, constants, type IncomingHttpHeaders } from 'node:http2';
 import { connect, type Socket } from 'node:net';
-import { Firestore } from '@google-cloud/firestore';
+import type { Firestore } from '@google-cloud/firestore';
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
+import { connect as connectClient, spawnServer } from './support';
 
 /* After each test, the server still runs and serves another client. It has its own process, so a test can notice a crash. */
 
@@ -13,11 +14,8 @@ let address: string;
 let db: Firestore;
 
 beforeAll(async () => {
-  const command = ['--import', 'tsx', 'packages/firestore-local/src/command.ts', '--port', '0'];
-  server = spawn(process.execPath, command, { env: {}, stdio: ['ignore', 'pipe', 'inherit'] });
-  const [ready] = (await once(server.stdout ?? server, 'data')) as [Buffer];
-  address = /HOST=(\S+)/.exec(String(ready))?.[1] ?? '';
-  db = new Firestore({ projectId: 'kept', host: address, ssl: false, customHeaders: {} });
+  ({ process: server, address } = await spawnServer());
+  db = connectClient(address, 'kept');
   await db.doc('c/kept').set({ n: 1 });
 });
 afterAll(async () => {

@@ -1,46 +1,18 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { startFirestore, type FirestoreOptions } from '../src';
+import { startFirestore } from '../src';
 import { SqliteStorage } from '../src/storage/sqlite-storage';
 import { commit, times, update } from './conformance/calls';
 import { connect as connectRaw } from './conformance/protocol';
 import { runSequence } from './conformance/sequence';
-import { connect, rejection, startFirestoreTestServer } from './support';
+import { rejection, spawnServer, startFirestoreTestServer } from './support';
 
 let folder: string;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'firestore-'))));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-const COMMAND = 'packages/firestore-local/src/command.ts';
-
-/** Starts the command `firestore-local`, and waits until it is ready or has ended. If it has ended, the address is empty. */
-async function spawnServer(
-  options = ['--port', '0', '--data', folder],
-): Promise<{ child: ChildProcess; address: string; output: string }> {
-  // The command inherits nothing: neither the colours of a terminal nor options of Node.
-  const child = spawn(process.execPath, ['--import', 'tsx', COMMAND, ...options], {
-    env: {},
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  const address = await new Promise<string>((resolve) => {
-    const read = (chunk: Buffer): void => {
-      output += chunk.toString();
-      const ready = /^Ready: FIRESTORE_EMULATOR_HOST=(\S+)$/m.exec(output);
-      if (ready?.[1]) resolve(ready[1]);
-    };
-    child.stdout.on('data', read);
-    child.stderr.on('data', read);
-    child.once('close', () => resolve(''));
-  });
-  return { child, address, output };
-}
-
-const exited = (child: ChildProcess): Promise<number | null> =>
-  new Promise((resolve) => child.once('exit', (code) => resolve(code)));
 
 describe('the data folder', () => {
   it('is named once when its disk is full, and takes commits again when the disk has space', () => {
@@ -97,7 +69,7 @@ describe('the data folder', () => {
   });
 
   it('keeps every acknowledged commit, and no partial one, when the server is killed (SIGKILL)', async () => {
-    const { child, address } = await spawnServer();
+    const { process: child, address } = await spawnServer({ dataDir: folder });
     const client = connectRaw(address);
     let acknowledged = 0;
     let sent = 0;
@@ -112,7 +84,7 @@ describe('the data folder', () => {
       }
     };
     // Several commits run at once, so that some are in progress when the server is killed.
-    await Promise.all([exited(child), ...times(4, write)]);
+    await Promise.all([once(child, 'exit'), ...times(4, write)]);
     client.close();
 
     // This server can open the folder, because SQLite's lock ended with the killed process.
@@ -128,15 +100,10 @@ describe('the data folder', () => {
 
   it('is used by one server: a second one stops with a message', async () => {
     const first = await startFirestore({ dataDir: folder });
-    const inUse = `the data folder ${folder} is in use by another server: stop that server, or choose another folder.`;
-    try {
-      expect((await rejection(startFirestore({ dataDir: folder }))).message).toBe(inUse);
-      const { child, output } = await spawnServer();
-      expect(output).toContain(`(--host 127.0.0.1, --port 0, --data ${folder}): ${inUse}`);
-      expect(child.exitCode ?? (await exited(child))).toBe(1);
-    } finally {
-      await first.close();
-    }
+    expect((await rejection(startFirestore({ dataDir: folder }))).message).toBe(
+      `the data folder ${folder} is in use by another server: stop that server, or choose another folder.`,
+    );
+    await first.close();
   });
 
   it('is rejected with the reason and the way out if it is damaged, of another version, or of another program', async () => {
@@ -178,32 +145,8 @@ describe('the data folder', () => {
     expect([readPragma('journal_mode'), readPragma('synchronous')]).toEqual(['wal', 1]);
     storage.close();
   });
-});
 
-describe('the stand-alone server', () => {
-  it('prints its address last, and exits with 0 on SIGTERM', async () => {
-    const { child, address, output } = await spawnServer();
-    expect(output.trim().split('\n').at(-1)).toBe(`Ready: FIRESTORE_EMULATOR_HOST=${address}`);
-    const db = connect(address, 'disk');
-    await db.doc('a/1').set({ n: 1 });
-    child.kill('SIGTERM');
-    expect(await exited(child)).toBe(0);
-    await db.terminate();
-  });
-
-  it('names the setting that it cannot use', async () => {
-    const start = async (options: FirestoreOptions): Promise<string> =>
-      (await rejection(startFirestore(options))).message;
-    expect(await start({ dataDir: '' })).toContain('the data folder has an empty name');
-    expect(await start({ host: 'nowhere.invalid' })).toContain('cannot listen at nowhere.invalid');
-  });
-
-  it.each([
-    [['--port', 'http'], '--port "http" is not a port. A port is a number from 0 to 65535.'],
-    [['--indexes', '[]'], '--indexes [] is not readable as JSON: ENOENT'],
-  ])('stops with a message that quotes the wrong option: %j', async (options, text) => {
-    const { child, output } = await spawnServer(['--port', '0', ...options]);
-    expect(output).toContain(text);
-    expect(child.exitCode ?? (await exited(child))).toBe(1);
+  it('has a name', async () => {
+    expect((await rejection(startFirestore({ dataDir: '' }))).message).toContain('the data folder has an empty name');
   });
 });

@@ -1,3 +1,5 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { Firestore } from '@google-cloud/firestore';
 import { startFirestore, type EmbeddedFirestore, type FirestoreOptions } from '../src';
 
@@ -30,6 +32,18 @@ export async function startFirestoreTestServer(options: FirestoreOptions = {}): 
       await server.close();
     },
   };
+}
+
+/** Starts a server in a process of its own. */
+export async function spawnServer(options: FirestoreOptions = {}): Promise<{ process: ChildProcess; address: string }> {
+  const start = `require('./packages/firestore-local/src').startFirestore(${JSON.stringify(options)})`;
+  const program = `${start}.then(({ address }) => process.stdout.write(address))`;
+  const child = spawn(process.execPath, ['--import', 'tsx', '--eval', program], {
+    env: {},
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [address] = (await once(child.stdout, 'data')) as [Buffer];
+  return { process: child, address: address.toString() };
 }
 
 /** Returns the error that a promise rejects with. Throws if it resolves. */
