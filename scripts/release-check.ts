@@ -138,8 +138,13 @@ async function rollOut(earlier: string, accepted: Breaks, folder: string): Promi
   try {
     await runProgram('npm', ['ci', '--prefer-offline', '--no-audit', '--no-fund'], { cwd: elder.folder });
     await runProgram('npm', ['run', 'build'], { cwd: elder.folder });
-    await checkHandover(elder, today, console.log);
-    await checkHandover(today, elder, console.log);
+    for (const [from, to] of [
+      [elder, today],
+      [today, elder],
+    ] as const) {
+      console.log(`Handing over from ${from.name} to ${to.name}`);
+      await checkHandover(from, to);
+    }
   } finally {
     await git('worktree', 'remove', '--force', elder.folder);
   }
