@@ -7,8 +7,7 @@ import { buildVariants, startDatabase } from './stack';
 const USAGE = `Usage: npm run bench [-- --quick]
 
 Compares the service with functions that use the SDK, on the embedded Firestore. The exit code is 1 if the calls to Firestore or the memory
-of the service miss a target, but never for a time, because other load changes it. On systems other than Linux, the memory is not measured
-and counts as a miss.
+of the service miss a target, but never for a time, because other load changes it.
 
 --quick  shorter, for a first impression`;
 

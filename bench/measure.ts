@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { DeployedFunction } from '../scripts/harness/deployed';
+import { MEMORY_PROBE_ENV, type DeployedFunction } from '../scripts/harness/deployed';
 import { sendOk, type BenchRequest } from './client';
-import { readProcessMemory, resetPeakMemory, startFunction, type BenchDatabase, type Variant } from './stack';
+import { startFunction, type BenchDatabase, type Variant } from './stack';
 
 /** Repeats measurements of several programs in turn, and computes their statistics. */
 
@@ -88,21 +87,18 @@ export async function measurePeakMemory(
   name: string,
   database: BenchDatabase,
   small: BenchRequest,
-  createRequest: () => BenchRequest,
+  request: BenchRequest,
   rounds: number,
 ): Promise<{ peak: Stats; calls: number }> {
   const peaks: number[] = [];
   let calls = 0;
   for (let round = 0; round < rounds; round += 1) {
-    await withFunction(startFunction('service', name, database), async ({ port, pid }) => {
+    await withFunction(startFunction('service', name, database, MEMORY_PROBE_ENV), async ({ port, readRss }) => {
       await sendOk(port, small);
-      await sleep(200);
-      const request = createRequest();
-      resetPeakMemory(pid);
-      const idle = readProcessMemory(pid).now;
+      const idle = (await readRss()).rss;
       const before = await database.calls();
       await sendOk(port, request);
-      peaks.push(readProcessMemory(pid).peak - idle);
+      peaks.push((await readRss()).peakRss - idle);
       calls = (await database.calls()) - before;
     });
   }

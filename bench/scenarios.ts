@@ -1,6 +1,6 @@
 import { writeOptions } from '../functions/src/lib/runtime-options';
 import { WRITE_SIZES } from '../functions/src/lib/work-context';
-import type { DeployedFunction } from '../scripts/harness/deployed';
+import { MEMORY_PROBE_ENV, type DeployedFunction } from '../scripts/harness/deployed';
 import { sendRequest } from '../scripts/harness/http';
 import { measureThroughput, sendOk, type BenchRequest } from './client';
 import { MARKETS, createDensestPayload, createHostileBodies, createOrdersBody, createPriceListPayload } from './data';
@@ -15,7 +15,7 @@ import {
   type Stats,
 } from './measure';
 import { atLeast, atMost, enforced, exactly, type Bound } from './metrics';
-import { BENCH_API_KEY, readProcessMemory, readProcessorMs, startFunction, type BenchDatabase } from './stack';
+import { BENCH_API_KEY, readProcessorMs, startFunction, type BenchDatabase } from './stack';
 
 export interface BenchPlan {
   /** With 0 rounds, only calls and memory are measured. */
@@ -137,8 +137,7 @@ async function orders(bench: BenchContext, size: number, rounds: number): Promis
   const name = 'getOrdersByTeam';
   const request = post(createOrdersBody(size));
   const small = post(createOrdersBody(Math.min(...plan.orders.map((each) => each.size))));
-  const createRequest = () => request;
-  const { peak, calls } = await measurePeakMemory(name, database, small, createRequest, plan.memoryRounds);
+  const { peak, calls } = await measurePeakMemory(name, database, small, request, plan.memoryRounds);
   add('peak memory above idle', 'MB', divideStats(peak, MB), enforced(atMost(READ_PEAK_MB)));
   add('Firestore calls', '', calls, exactly(1));
   if (rounds === 0) return;
@@ -179,39 +178,39 @@ async function priceLists({ database, add, begin }: BenchContext, products: numb
 }
 
 /** The heap that Node takes in a container of 1 GiB. On this machine it would take more, and collect less garbage. */
-const HEAP = { NODE_OPTIONS: '--max-old-space-size=560' };
+const HEAP = { NODE_OPTIONS: `${MEMORY_PROBE_ENV.NODE_OPTIONS} --max-old-space-size=560` };
 
 /** Measures the peak memory at the maximum load of an instance: as many of the largest bodies as it accepts at once. */
 async function largestBodies({ database, add, begin }: BenchContext): Promise<void> {
   const { concurrency } = writeOptions;
   begin(`${concurrency} lists of 32 MB at once`);
   await database.fill([]);
-  await withFunction(startFunction('service', 'addPriceLists', database, HEAP), async ({ port, pid }) => {
+  await withFunction(startFunction('service', 'addPriceLists', database, HEAP), async ({ port, readRss }) => {
     const bodies = Array.from({ length: concurrency }, () => createDensestPayload());
     await Promise.all(bodies.map((body) => sendOk(port, post(body))));
-    add('peak memory ÷ that of the function', '×', getMemoryShare(pid), enforced(atMost(0.75)));
+    add('peak memory ÷ that of the function', '×', getMemoryShare(await readRss()), enforced(atMost(0.75)));
   });
 }
 
 /** Measures whether an instance lives on after hostile bodies, as many as it takes at once, and their peak memory. */
 async function hostileBodies({ database, add, begin }: BenchContext, kind: string, body: Buffer): Promise<void> {
   begin(`${writeOptions.concurrency} bodies of 32 MB, ${kind}`);
-  await withFunction(startFunction('service', 'addPriceLists', database, HEAP), async ({ port, pid }) => {
+  await withFunction(startFunction('service', 'addPriceLists', database, HEAP), async ({ port, readRss }) => {
     const headers = { 'x-api-key': BENCH_API_KEY, 'content-type': 'application/json', 'content-encoding': 'gzip' };
     // The body is sent in chunks, because the response can come before the body is complete.
     const send = () => sendRequest(port, { method: 'POST', headers, body: [body] });
     const responses = await Promise.all(Array.from({ length: writeOptions.concurrency }, send));
     for (const { status } of responses) if (status >= 500) throw new Error(`A hostile body got ${status}.`);
     await sendOk(port, post(createPriceListPayload(10)));
-    add('peak memory ÷ that of the function', '×', getMemoryShare(pid), enforced(atMost(1)));
+    add('peak memory ÷ that of the function', '×', getMemoryShare(await readRss()), enforced(atMost(1)));
   });
 }
 
-/** @returns the peak memory of a process, divided by the memory of add price lists */
-function getMemoryShare(pid: number): number {
+/** Returns the peak memory of a process, divided by the memory of add price lists. */
+function getMemoryShare({ peakRss }: { peakRss: number }): number {
   // This line does not compile if the unit changes.
   const memory: `${number}GiB` = writeOptions.memory;
-  return readProcessMemory(pid).peak / (Number.parseInt(memory) * 2 ** 30);
+  return peakRss / (Number.parseInt(memory) * 2 ** 30);
 }
 
 const formatCount = (number: number) => number.toLocaleString('en');

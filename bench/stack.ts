@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
 import { installDeployPackage, startDeployedFunction, type DeployedFunction } from '../scripts/harness/deployed';
@@ -92,28 +92,11 @@ export const startFunction = (
     ...env,
   });
 
-/** Reads the resident memory of a process in bytes, current and peak. On systems other than Linux both are NaN. */
-export function readProcessMemory(pid: number): { now: number; peak: number } {
-  const status = readProcessFile(pid, 'status');
-  const read = (name: string) => {
-    const [, kilobytes] = new RegExp(`${name}:\\s+(\\d+) kB`).exec(status) ?? [];
-    return Number(kilobytes) * 1024;
-  };
-  return { now: read('VmRSS'), peak: read('VmHWM') };
-}
-
-/** On Linux, sets the recorded peak memory of a process to its current memory. */
-export function resetPeakMemory(pid: number): void {
-  if (process.platform === 'linux') writeFileSync(`/proc/${pid}/clear_refs`, '5');
-}
-
 /** Reads the processor time of a process in ms. Linux counts in hundredths of a second; elsewhere it is NaN. */
 export function readProcessorMs(pid: number): number {
+  if (process.platform !== 'linux') return NaN;
   // The name of the program can contain spaces, so only the fields after it are split.
-  const [, fields = ''] = readProcessFile(pid, 'stat').split(') ');
+  const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
   const [user, system] = fields.split(' ').slice(11, 13);
   return (Number(user) + Number(system)) * 10;
 }
-
-const readProcessFile = (pid: number, name: string): string =>
-  process.platform === 'linux' ? readFileSync(`/proc/${pid}/${name}`, 'utf8') : '';
