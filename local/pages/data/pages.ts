@@ -4,7 +4,6 @@ import { renderShell } from '../shell';
 import { collections } from '../../../functions/src/lib/firestore/collections';
 import { keyDocumentId } from '../../../functions/src/lib/schemas/key-record';
 import type { AcceptedRequest } from '../../../functions/records/requests';
-import { isServed } from './collections';
 import type { CollectionPage, CollectionSize, CollectionView } from './data-source';
 import { DATA_ROOT, toDataUrl } from './urls';
 import { formatCell, formatFields, shorten, type FindLink } from './values';
@@ -44,18 +43,14 @@ export function renderCollection(
   rows?: readonly AcceptedRequest[],
 ): Html {
   const { path, count, next } = page;
-  const { filter, sort } = view;
-  const facts = [
-    formatCount(count),
-    filter && `${filter.field}: ${filter.value}`,
-    sort && `sorted by ${sort.field}, ${sort.direction === 'asc' ? 'ascending' : 'descending'}`,
-  ];
+  const { filter } = view;
+  const selected = filter && `; ${filter.field}: ${filter.value}`;
   const nextLink =
     next && html`<p><a rel="next" href="${toDataUrl(path, { ...view, from: next })}">Next page →</a></p>`;
-  const table = rows === undefined ? renderDocuments(page, findLink, view) : renderRequests(rows, findLink, view);
-  const body = html`<p>${facts.filter((fact) => fact !== undefined).join('; ')}</p>
+  const table = rows === undefined ? renderDocuments(page, findLink) : renderRequests(rows, findLink);
+  const body = html`<p>${formatCount(count)}${selected}</p>
     ${table} ${nextLink}`;
-  return renderPage(path, getCollectionGroup(path), body);
+  return renderPage(path, path.split('/').at(-1) ?? '', body);
 }
 
 /** Renders what an id leads to: requests with their keys and lists, and documents that have the id. */
@@ -104,8 +99,7 @@ const REQUEST_COLUMNS = {
 const REQUEST_FIELDS = ['info', 'price_list_id', 'expected_forward_cost_id', ...Object.values(REQUEST_COLUMNS)];
 
 /** Renders accepted requests, each with links to its key, its record and its lists. */
-function renderRequests(requests: readonly AcceptedRequest[], findLink: FindLink, view?: CollectionView): Html {
-  const path = collections.priceListRequests;
+function renderRequests(requests: readonly AcceptedRequest[], findLink: FindLink): Html {
   const columns = Object.entries(REQUEST_COLUMNS);
   const rows = requests.map(({ request, row }) => {
     const id = row.boq_list_id ?? '';
@@ -116,19 +110,18 @@ function renderRequests(requests: readonly AcceptedRequest[], findLink: FindLink
       renderStatus(collections.priceListIdempotency, row.status),
       ...columns.map(([, field]) => formatCell(field, request.get(field), findLink)),
       [
-        link('request', path, request.id),
+        link('request', collections.priceListRequests, request.id),
         link('prices', collections.priceLists, row.price_list_id),
         link('costs', collections.expectedForwardCosts, row.expected_forward_cost_id),
       ],
     ];
   });
-  const heads = columns.map(([head, field]) => renderHead(path, head, view, field));
+  const heads = Object.keys(REQUEST_COLUMNS);
   const documents = requests.map(({ request }) => request);
   return renderTable(['boq_list_id', 'status', ...heads, 'documents'], rows, documents, REQUEST_FIELDS);
 }
 
-/** @param view the filter of the page, and its order, which the heads of the columns change */
-function renderDocuments({ path, documents }: CollectionPage, findLink: FindLink, view: CollectionView): Html {
+function renderDocuments({ path, documents }: CollectionPage, findLink: FindLink): Html {
   const names = selectColumns(documents);
   const rows = documents.map((document) => {
     const fields = document.data() ?? {};
@@ -139,7 +132,7 @@ function renderDocuments({ path, documents }: CollectionPage, findLink: FindLink
     });
     return [html`<a href="${toDataUrl(document.ref.path)}">${shorten(document.id, MAX_ID_TEXT)}</a>`, ...cells];
   });
-  return renderTable(['id', ...names.map((name) => renderHead(path, name, view))], rows, documents, names);
+  return renderTable(['id', ...names], rows, documents, names);
 }
 
 /**
@@ -173,25 +166,6 @@ function renderTable(
     </div>
     ${hidden.length === 0 ? undefined : html`<p>Not shown here: ${hidden.join(', ')}</p>`}`;
 }
-
-/**
- * Renders the head of a column. It is a link to the view sorted by the column: of descending and ascending order, the first that an
- * index serves and that is not the current one. If there is none, or no view, the head is plain text.
- *
- * @param field the stored field of the column
- */
-function renderHead(path: string, head: string, view: CollectionView | undefined, field = head): Content {
-  const current = view?.sort?.field === field ? view.sort.direction : undefined;
-  const sort = (['desc', 'asc'] as const)
-    .filter((direction) => direction !== current)
-    .map((direction) => ({ field, direction }))
-    .find((each) => isServed(getCollectionGroup(path), view?.filter?.field, each));
-  if (view === undefined || sort === undefined) return head;
-  const arrow = current === undefined ? '' : current === 'desc' ? '↓' : '↑';
-  return html`<a href="${toDataUrl(path, { filter: view.filter, sort })}">${head}</a> ${arrow}`;
-}
-
-const getCollectionGroup = (path: string): string => path.split('/').at(-1) ?? '';
 
 /** Renders a status as a link to the documents that have it. */
 function renderStatus(path: string, value: unknown): Content {
