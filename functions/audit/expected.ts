@@ -19,7 +19,9 @@ export const PRICE_OF = {
   price_list: 'price_list_price',
 } as const satisfies Record<ListKind, string>;
 
-export function createExpectedList(attempt: KeyRecord, lists: KeyLists, kind: ListKind) {
+type ListFacts = Pick<KeyRecord, 'status' | 'claimed_at' | 'updated_at' | 'market_id' | 'name' | 'date'>;
+
+export function createExpectedList(attempt: ListFacts, lists: KeyLists, kind: ListKind) {
   const { status, claimed_at, updated_at, market_id, name, date } = attempt;
   const [month, year] = date.split('/').map(Number);
   return {
@@ -35,7 +37,9 @@ export function createExpectedList(attempt: KeyRecord, lists: KeyLists, kind: Li
   };
 }
 
-export function createExpectedResponse(attempt: KeyRecord) {
+type ResponseFacts = ListFacts & Pick<KeyRecord, 'products_count' | 'document_id' | 'lists'>;
+
+export function createExpectedResponse(attempt: ResponseFacts) {
   const { products_count, document_id, market_id, lists } = attempt;
   const toList = (kind: ListKind) => lists && { id: lists[`${kind}_id`], ...createExpectedList(attempt, lists, kind) };
   return {

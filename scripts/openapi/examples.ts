@@ -1,10 +1,9 @@
-import type { KeyRecord } from '../../functions/src/lib/schemas/key-record';
-import { toSuccessResponse } from '../../functions/src/price-lists/documents';
-import type { JsonObject } from './schemas';
+import { createExpectedResponse } from '../../functions/audit/expected';
+import type { KeyLists } from '../../functions/src/lib/schemas/key-record';
 
 /**
- * Example bodies for operations.ts. They fit the sample data of `npm start`. The service's own code creates the
- * responses of add price lists.
+ * Example bodies for operations.ts. They fit the sample data of `npm start`. The responses of add price lists are what the
+ * audit expects.
  */
 
 export const ordersByTeam = {
@@ -42,31 +41,18 @@ export const responses = {
   accepted: created(null),
 };
 
-function created(lists: KeyRecord['lists']): JsonObject {
-  const { market_id, boq_list_id, name, date } = priceList.info;
+function created(lists: KeyLists | null): object {
+  const { market_id, name, date } = priceList.info;
   const claimed_at = Date.UTC(2026, 4, 28, 9, 30, 0, 125);
-  const record: KeyRecord = {
-    schema_version: 1,
-    boq_list_id,
-    owner: 'none',
-    fingerprint: 'none',
-    products_count: Object.keys(priceList.products).length,
+  return createExpectedResponse({
     market_id,
     name,
     date,
-    document_id: 'b7NqTz5yCx2DmEj8HvUl',
     lists,
-    trace_id: null,
-    key_id: 'none',
+    products_count: Object.keys(priceList.products).length,
+    document_id: 'b7NqTz5yCx2DmEj8HvUl',
     status: 'completed',
     claimed_at,
     updated_at: claimed_at + 840,
-    lease_expires_at: 0,
-    response: '',
-    failure: null,
-    failure_cause: null,
-    failed_tries: 0,
-    actions: [],
-  };
-  return JSON.parse(toSuccessResponse(record)) as JsonObject;
+  });
 }

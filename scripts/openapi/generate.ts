@@ -17,7 +17,7 @@ export async function generateDescription(): Promise<Record<string, string>> {
 
 function createClientOperations(): string {
   const lines = getOperations().map(({ name, info: { method, runtimeOptions }, response }) => {
-    const { shape } = response.schema as unknown as z.ZodObject;
+    const { shape } = response.schema as z.ZodObject;
     const members = Object.keys(shape).map((member) => `'${member}'`);
     return `  ${name}: { method: '${method}', timeoutMs: ${runtimeOptions.timeoutSeconds * 1000}, members: [${members.join(', ')}] },\n`;
   });

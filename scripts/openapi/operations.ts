@@ -1,3 +1,4 @@
+import type * as z from 'zod';
 import * as functions from '../../functions/src';
 import type { OperationFunction } from '../../functions/src/lib/http/endpoint';
 import type { ErrorCode } from '../../functions/src/lib/errors';
@@ -13,7 +14,6 @@ import {
 import * as bodies from './bodies';
 import * as examples from './examples';
 import type { HeaderName } from './headers';
-import type { ZodSchema } from './schemas';
 
 /**
  * Describes each operation. Names, methods, timeouts and CORS come from the functions that
@@ -27,7 +27,7 @@ export interface Example {
 
 /** A body with its examples. */
 export interface Described {
-  schema: ZodSchema;
+  schema: z.ZodType;
   examples: Record<string, Example>;
 }
 
