@@ -4,7 +4,7 @@ import type { Database } from '../src/lib/firestore/database';
 import { retry } from '../src/lib/firestore/retry';
 import { keyDocument, toKeySnapshot, type KeySnapshot } from '../src/lib/repositories/keys';
 import { toText } from '../src/lib/repositories/organisation';
-import type { KeyStatus } from '../src/lib/schemas/key-record';
+import type { FailureCause, KeyStatus } from '../src/lib/schemas/key-record';
 import type { WorkContext } from '../src/lib/work-context';
 import { getAll } from './find';
 import { billPage, readPages } from './pages';
@@ -12,26 +12,7 @@ import { billPage, readPages } from './pages';
 /** Reads accepted requests with their outcome, for the report of the operator's command and the data pages. */
 
 /** An accepted request. A field is null if the records lack it. Times are Unix milliseconds. */
-export interface RequestRow {
-  created_at: number | null;
-  boq_list_id: string | null;
-  name: string | null;
-  /** MM/YYYY. */
-  month: string | null;
-  market_id: string | null;
-  /** The name of the API key. */
-  sender: string | null;
-  currency_sent: string | null;
-  /** The currency of the lists; null without a market. */
-  currency_stored: string | null;
-  products: number | null;
-  /** The status of its attempt. Null if no record says what became of it, which the audit reports. */
-  status: KeyStatus | 'unreadable' | null;
-  failure_cause: string | null;
-  expected_forward_cost_id: string | null;
-  price_list_id: string | null;
-  document_id: string;
-}
+export type RequestRow = ReturnType<typeof toRow>;
 
 export interface AcceptedRequest {
   request: DocumentSnapshot;
@@ -71,35 +52,42 @@ export async function addOutcomes(db: Database, context: WorkContext, requests: 
 }
 
 function toAcceptedRequest(request: DocumentSnapshot, key: KeySnapshot | undefined): AcceptedRequest {
+  const record = key?.record;
+  if (record !== 'unreadable' && record?.document_id === request.id) {
+    const { status, failure_cause } = record;
+    return { request, row: toRow(request, status, status === 'requires_review' ? failure_cause : null), key };
+  }
+  if (request.get('released') !== undefined) return { request, row: toRow(request, 'released'), key: undefined };
+  if (record === 'unreadable') return { request, row: toRow(request, 'unreadable'), key };
+  return { request, row: toRow(request, null), key: undefined };
+}
+
+/** @param status of its attempt; null if no record says what became of it, which the audit reports */
+function toRow(
+  request: DocumentSnapshot,
+  status: KeyStatus | 'unreadable' | null,
+  failure_cause: FailureCause | null = null,
+) {
   const getText = (field: string) => toText(request.get(field));
-  const row: RequestRow = {
+  return {
     created_at: toNumber(request.get('created_at')),
     boq_list_id: getText('info.boq_list_id'),
     name: getText('info.name'),
+    /** MM/YYYY. */
     month: getText('info.date'),
     market_id: getText('market_id'),
+    /** The name of the API key. */
     sender: getText('key_id'),
     currency_sent: getText('info.currency_iso'),
+    /** The currency of the lists; null without a market. */
     currency_stored: getText('currency'),
     products: toNumber(request.get('products_count')),
-    status: null,
-    failure_cause: null,
+    status,
+    failure_cause,
     expected_forward_cost_id: getText('expected_forward_cost_id'),
     price_list_id: getText('price_list_id'),
     document_id: request.id,
   };
-  const record = key?.record;
-  if (record !== 'unreadable' && record?.document_id === request.id) {
-    const { status, failure_cause } = record;
-    return {
-      request,
-      row: { ...row, status, failure_cause: status === 'requires_review' ? failure_cause : null },
-      key,
-    };
-  }
-  const isReleased = request.get('released') !== undefined;
-  if (record === 'unreadable' && !isReleased) return { request, row: { ...row, status: 'unreadable' }, key };
-  return { request, row: isReleased ? { ...row, status: 'released' } : row, key: undefined };
 }
 
 const toNumber = (value: unknown): number | null => (typeof value === 'number' ? value : null);
