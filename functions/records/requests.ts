@@ -21,14 +21,13 @@ export interface AcceptedRequest {
   key: KeySnapshot | undefined;
 }
 
-/** `from` is inclusive and `to` exclusive, in Unix milliseconds; undefined for no limit. */
-export interface TimeRange {
-  from: number | undefined;
-  to: number | undefined;
-}
-
-/** Yields requests in pages, newest first, with the number of document reads that Firestore bills for each page. */
-export async function* readRequests(db: Database, context: WorkContext, { from, to }: TimeRange) {
+/**
+ * Yields requests in pages, newest first, with the number of document reads that Firestore bills for each page.
+ *
+ * @param from inclusive, in Unix milliseconds; undefined for no limit
+ * @param to exclusive
+ */
+export async function* readRequests(db: Database, context: WorkContext, from?: number, to?: number) {
   let query = db.firestore.collection(collections.priceListRequests).orderBy('created_at', 'desc');
   if (from !== undefined) query = query.where('created_at', '>=', from);
   if (to !== undefined) query = query.where('created_at', '<', to);

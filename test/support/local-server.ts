@@ -146,14 +146,7 @@ export function createFirestoreClient(address: string): Firestore {
   return new Firestore({ projectId: PROJECT });
 }
 
-/** A response as a client receives it. */
-export interface LocalResponse {
-  status: number;
-  headers: Headers;
-  text: string;
-}
-
-export async function call(address: string, init: RequestInit = {}): Promise<LocalResponse> {
+export async function call(address: string, init: RequestInit = {}) {
   const response = await fetch(address, init);
   return { status: response.status, headers: response.headers, text: await response.text() };
 }

@@ -32,7 +32,7 @@ export async function report(options: ReportOptions, context: CommandContext): P
   let shown = 0;
   let billed = 0;
   await write(header);
-  for await (const { requests, documentReads } of readRequests(db, workContext, { from, to })) {
+  for await (const { requests, documentReads } of readRequests(db, workContext, from, to)) {
     const rows = requests.map(toReportRow).filter(isWanted);
     read += requests.length;
     billed += documentReads;
