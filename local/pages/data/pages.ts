@@ -95,9 +95,6 @@ const REQUEST_COLUMNS = {
   created: 'created_at',
 };
 
-/** The fields that {@link renderRequests} shows, `info` only in part. The page lists the other fields as hidden. */
-const REQUEST_FIELDS = ['info', 'price_list_id', 'expected_forward_cost_id', ...Object.values(REQUEST_COLUMNS)];
-
 /** Renders accepted requests, each with links to its key, its record and its lists. */
 function renderRequests(requests: readonly AcceptedRequest[], findLink: FindLink): Html {
   const columns = Object.entries(REQUEST_COLUMNS);
@@ -116,9 +113,7 @@ function renderRequests(requests: readonly AcceptedRequest[], findLink: FindLink
       ],
     ];
   });
-  const heads = Object.keys(REQUEST_COLUMNS);
-  const documents = requests.map(({ request }) => request);
-  return renderTable(['boq_list_id', 'status', ...heads, 'documents'], rows, documents, REQUEST_FIELDS);
+  return renderTable(['boq_list_id', 'status', ...Object.keys(REQUEST_COLUMNS), 'documents'], rows);
 }
 
 function renderDocuments({ path, documents }: CollectionPage, findLink: FindLink): Html {
@@ -132,39 +127,28 @@ function renderDocuments({ path, documents }: CollectionPage, findLink: FindLink
     });
     return [html`<a href="${toDataUrl(document.ref.path)}">${shorten(document.id, MAX_ID_TEXT)}</a>`, ...cells];
   });
-  return renderTable(['id', ...names], rows, documents, names);
+  return renderTable(['id', ...names], rows);
 }
 
-/**
- * Renders a table, and says which fields of its documents it does not show. It can be wider than the screen, so it takes the focus,
- * and the keyboard can scroll it.
- */
-function renderTable(
-  heads: readonly Content[],
-  rows: readonly (readonly Content[])[],
-  documents: readonly DocumentSnapshot[],
-  shown: readonly string[],
-): Html {
-  const fields = new Set(documents.flatMap((document) => Object.keys(document.data() ?? {})));
-  const hidden = [...fields].filter((field) => !shown.includes(field)).sort();
+/** Renders a table. It can be wider than the screen, so it takes the focus, and the keyboard can scroll it. */
+function renderTable(heads: readonly string[], rows: readonly (readonly Content[])[]): Html {
   return html`<div class="scroll" role="region" tabindex="0" aria-label="Documents">
-      <table class="documents">
-        <thead>
-          <tr>
-            ${heads.map((head) => html`<th>${head}</th>`)}
-          </tr>
-        </thead>
-        <tbody>
-          ${rows.map(
-            (cells) =>
-              html`<tr>
-                ${cells.map((cell) => html`<td>${cell}</td>`)}
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-    ${hidden.length === 0 ? undefined : html`<p>Not shown here: ${hidden.join(', ')}</p>`}`;
+    <table class="documents">
+      <thead>
+        <tr>
+          ${heads.map((head) => html`<th>${head}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (cells) =>
+            html`<tr>
+              ${cells.map((cell) => html`<td>${cell}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
 }
 
 /** Renders a status as a link to the documents that have it. */

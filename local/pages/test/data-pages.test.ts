@@ -207,14 +207,9 @@ describe('price lists', () => {
   const CURRENT = `BOQ-1 completed List of BOQ-1 06/2026 mkt-ken acme 7 ${TIME}.001 UTC request prices costs`;
   const RELEASED = `BOQ-1 released List of BOQ-1 06/2026 mkt-ken acme 7 ${TIME}.000 UTC request prices costs`;
 
-  test.each(['/data', '/data/price_list_requests'])(
-    '%s shows them newest first, and which fields it hides',
-    async (path) => {
-      const { text } = await get(path);
-      expect(getRows(text).slice(0, 3)).toEqual([OTHER, CURRENT, RELEASED]);
-      expect(text).toContain('Not shown here: fingerprint, released, request_id');
-    },
-  );
+  test.each(['/data', '/data/price_list_requests'])('%s shows them newest first', async (path) => {
+    expect(getRows((await get(path)).text).slice(0, 3)).toEqual([OTHER, CURRENT, RELEASED]);
+  });
 
   test.each([
     ['boq_list_id', 'BOQ-1', [CURRENT]],
