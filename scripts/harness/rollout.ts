@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { startFirestore } from '../../packages/firestore-local/src';
-import { createLabelledBody, holdUntilDeath, type Moment } from './creations';
+import { keyDocumentId } from '../../functions/src/lib/schemas/key-record';
+import { startFirestore, type Call } from '../../packages/firestore-local/src';
 import { BUILT_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from './deployed';
 import { sendRequest } from './http';
 import { runProgram } from './programs';
 import type { ReceivedResponse } from './received-response';
 
 /** Runs two versions of the service over one database, as in a rollout or a rollback. */
-
-type PriceListBody = ReturnType<typeof createLabelledBody>;
 
 /** A version of the service, in a checkout that has been built. */
 export interface Version {
@@ -20,21 +18,34 @@ export interface Version {
 const API_KEY = 'rollout-key';
 /** What `npx --no price-lists` runs in the checkout of a version. */
 const COMMAND = 'functions/bin/price-lists.mjs';
-/** Makes two batches for each list, as {@link holdUntilDeath} expects. */
-const PRODUCTS = 501;
 /** Longer than a lease of any version. */
 const LEASE_MS = 10 * 60_000;
 
-const createBody = (label: string, info: Partial<PriceListBody['info']> = {}): PriceListBody => {
-  const body = createLabelledBody(label, PRODUCTS);
-  return { ...body, info: { ...body.info, ...info } };
-};
+/** Each key has a product of its own, so that a fault meets only its entries. */
+const createBody = (boq_list_id: string, info: object = {}) => ({
+  info: { market_id: 'market-1', boq_list_id, currency_iso: 'usd', date: '06/2026', name: 'June', ...info },
+  products: { [boq_list_id]: { price_list_price: 12.5, expected_forward_cost_price: 10 } },
+});
 
-/** The attempts whose process is killed: the sweep resumes one, an operator releases one, and one is complete. */
-const SWEPT: Moment = { label: 'swept', name: 'price entries, batch 1', when: 'after' };
-const RELEASED: Moment = { label: 'released', name: 'cost entries, batch 2', when: 'before' };
-const COMPLETE: Moment = { label: 'complete', name: 'complete', when: 'after' };
-const KILLED = [SWEPT, RELEASED, COMPLETE];
+type PriceListBody = ReturnType<typeof createBody>;
+
+const writes =
+  (part: string) =>
+  ({ request }: Call<'Commit'>) =>
+    request.writes.some(({ name }) => name.includes(part));
+/** Matches a commit of the key other than its claim. */
+const completes = (key: string) => (commit: Call<'Commit'>) =>
+  writes(`/price_list_idempotency/${keyDocumentId(key)}`)(commit) && !writes('/price_list_requests/')(commit);
+
+/** The attempts whose process is killed at a commit: the sweep resumes one, an operator releases one, and one is complete. */
+const SWEPT = 'swept';
+const RELEASED = 'released';
+const COMPLETE = 'complete';
+const KILLED = [
+  { key: SWEPT, match: writes(`/products/${SWEPT}`), when: 'after' },
+  { key: RELEASED, match: writes(`/products/${RELEASED}`), when: 'before' },
+  { key: COMPLETE, match: completes(COMPLETE), when: 'after' },
+] as const;
 
 /** Makes a version replay, resume, sweep, release and audit the keys of another one. @throws Error unless it can */
 export async function checkHandover(from: Version, to: Version): Promise<void> {
@@ -63,34 +74,32 @@ export async function checkHandover(from: Version, to: Version): Promise<void> {
     const failed = createBody('failed');
     firestore.faults.inject({
       rpc: 'Commit',
-      match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
+      match: writes('/products/failed'),
       action: { kind: 'error', code: 'PERMISSION_DENIED' },
     });
     assert.equal((await send(elder, failed)).status, 500);
     await runCommand('resume', 'failed', '--yes', '--reason', 'rollout');
     await expectReplays(failed, [heir, elder]);
 
-    const died = Promise.withResolvers<undefined>();
-    const held = KILLED.map((moment) => holdUntilDeath(firestore, moment, died.promise));
-    const lost = KILLED.map(({ label }) => send(victim, createBody(label)).then(describe, () => 'no response'));
-    await Promise.race([
-      Promise.all(held.map(({ fired }) => fired)),
-      Promise.race(lost).then((response) => assert.fail(response)),
-    ]);
+    const lost: Promise<string>[] = [];
+    for (const { key, match, when } of KILLED) {
+      const held = firestore.faults.inject({ rpc: 'Commit', match, when, action: { kind: 'hang' } });
+      const response = send(victim, createBody(key)).then(describe, () => 'no response');
+      lost.push(response);
+      await Promise.race([held.fired, response.then((text) => assert.fail(text))]);
+    }
     process.kill(victim.pid, 'SIGKILL');
     assert.deepEqual(await Promise.all(lost), Array(KILLED.length).fill('no response'));
-    died.resolve(undefined);
-    firestore.faults.clear();
-    for (const { label } of [SWEPT, RELEASED]) assert.equal((await send(heir, createBody(label))).status, 409, label);
+    for (const key of [SWEPT, RELEASED]) assert.equal((await send(heir, createBody(key))).status, 409, key);
 
     aheadMs = LEASE_MS;
-    await runCommand('release', RELEASED.label, '--yes', '--reason', 'rollout');
+    await runCommand('release', RELEASED, '--yes', '--reason', 'rollout');
     await runCommand('sweep');
-    for (const { label } of [SWEPT, COMPLETE]) await expectReplays(createBody(label), [heir, elder]);
+    for (const key of [SWEPT, COMPLETE]) await expectReplays(createBody(key), [heir, elder]);
     // Neither version accepts the first payload of a released key that another payload has claimed.
-    const another = createBody(RELEASED.label, { name: 'another' });
+    const another = createBody(RELEASED, { name: 'another' });
     await expectReplays(another, [elder], await expectCreated(heir, another));
-    for (const each of [elder, heir]) assert.equal((await send(each, createBody(RELEASED.label))).status, 409);
+    for (const each of [elder, heir]) assert.equal((await send(each, createBody(RELEASED))).status, 409);
     await runCommand('audit');
   } finally {
     for (const { pid, alive } of running) if (alive()) process.kill(pid, 'SIGKILL');
