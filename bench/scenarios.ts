@@ -62,7 +62,6 @@ export const plans: Record<'full' | 'quick', BenchPlan> = {
 /** Number of calls of a creation besides its batches: see docs/performance.md#costs. */
 const FIXED_CALLS = 4;
 
-/** The parameters of a scenario. */
 export interface BenchContext {
   plan: BenchPlan;
   database: BenchDatabase;

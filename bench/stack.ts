@@ -42,7 +42,6 @@ export async function buildVariants(): Promise<void> {
   process.once('exit', () => rmSync(folder, { recursive: true }));
 }
 
-/** The embedded Firestore of a run. */
 export interface BenchDatabase {
   address: string;
   /** Returns the number of RPCs that it has received. */

@@ -124,7 +124,6 @@ function toOperation(path: string): string {
   return operationPath === undefined ? path : `${method?.toUpperCase()} ${operationPath.replaceAll('~1', '/')}`;
 }
 
-/** Makes this code and an earlier revision take over each other's attempts. */
 async function rollOut(earlier: string, accepted: Breaks, folder: string): Promise<void> {
   if (accepted[STORED_DATA] !== undefined) {
     console.log(`Accepted: ${STORED_DATA}. ${accepted[STORED_DATA]} So nothing is handed over.`);

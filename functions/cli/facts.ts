@@ -47,7 +47,6 @@ interface ReadContext {
 /** The facts that `list` shows about a key. Times are Unix milliseconds. */
 export type KeySummary = ReturnType<typeof summarizeKey>;
 
-/** The facts that `show` shows about a key. */
 export type KeyDetails = Awaited<ReturnType<typeof readKeyDetails>>;
 
 export function summarizeKey(key: ReadableKey) {

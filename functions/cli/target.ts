@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { DEFAULT_DATABASE_ID } from '../src/lib/config';
 import { CommandError } from './errors';
 
-/** The database of a command. */
 export interface Target {
   project: string;
   database: string;

@@ -21,7 +21,6 @@ async function write(output: OutputStream, text: string, signal: AbortSignal): P
 
 const escapeLines = (text: string): string => text.split('\n').map(escapeControls).join('\n');
 
-/** Prints text for the operator, and asks for confirmation. */
 export class Terminal {
   constructor(readonly streams: Streams) {}
 

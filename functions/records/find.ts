@@ -14,7 +14,6 @@ import type { KeyRecord, KeyStatus } from '../src/lib/schemas/key-record';
 
 /** Finds stored records for the command, the audit and the data pages. The callers repeat calls after an error. */
 
-/** A key with a record that can be read. */
 export type ReadableKey = KeySnapshot & { record: KeyRecord };
 
 export const isReadable = (key: KeySnapshot): key is ReadableKey =>
@@ -32,7 +31,6 @@ export const ID_TYPES = [
 
 export type IdType = (typeof ID_TYPES)[number];
 
-/** The type of the document ids in each collection. */
 export const ID_TYPE_OF = {
   [collections.priceListIdempotency]: 'hash',
   [collections.priceListRequests]: 'document_id',
@@ -40,7 +38,6 @@ export const ID_TYPE_OF = {
   [collections.priceLists]: 'price_list_id',
 } as const satisfies Record<string, IdType>;
 
-/** A key that an id matches. */
 export interface FoundKey {
   key: KeySnapshot;
   /** The types as which the id matches the key. */
@@ -112,7 +109,6 @@ export const ATTEMPT_COLLECTIONS = [
 
 export type AttemptCollection = (typeof ATTEMPT_COLLECTIONS)[number];
 
-/** The subcollection with the entries or the payload of each document. */
 export const SUBCOLLECTION_OF = {
   [collections.priceListRequests]: subcollections.payload,
   [collections.expectedForwardCosts]: subcollections.products,

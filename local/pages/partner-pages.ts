@@ -9,7 +9,6 @@ const START = 'partner.md';
 const CHANGES = '../CHANGELOG.md';
 const PAGES = [START, 'integration-guide.md', 'api.md', 'examples/client/README.md', CHANGES];
 
-/** The path of a page in the archive. */
 const toTarget = (page: string): string =>
   page === START ? 'index.html' : page.replace('../', '').replace(/\.md$/, '.html');
 

@@ -14,7 +14,6 @@ import { formatCalls, formatFacts } from './startup-message';
  */
 
 export interface LocalServer {
-  /** The text to print once the server is ready. */
   message: string;
   /** The message without the calls to copy. */
   facts: string;

@@ -8,7 +8,6 @@ interface StartupInfo {
   config: LocalConfig;
   functions: FunctionsServer;
   firestoreAddress: string;
-  /** The number of sample records that were written. */
   seeded: number;
 }
 

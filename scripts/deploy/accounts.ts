@@ -25,7 +25,6 @@ async function readRoles(projectId: string, email: string, ask: AskGoogle): Prom
 const changeRole = (change: 'add' | 'remove', projectId: string, email: string, role: string): string =>
   `gcloud projects ${change}-iam-policy-binding ${projectId} --condition=None --member=serviceAccount:${email} --role=${role}`;
 
-/** Checks that the accounts exist and have their roles. */
 export function listAccountChecks(deployment: Deployment, ask: AskGoogle): Requirement[] {
   const { projectId } = deployment;
   const accounts = listAccounts(deployment);

@@ -11,7 +11,6 @@ export interface Deployment {
   invalidLines: readonly string[];
   /** `firestore.database` of firebase.json: the database that Firebase's tools deploy indexes and rules to. */
   firestoreDatabase: string;
-  /** Contents of firestore.rules. */
   rules: string;
   /** Whether the owner has decided to keep the project's rules. */
   keepRules: boolean;
@@ -36,7 +35,6 @@ export const getDatabaseId = ({ parameters }: Deployment): string => {
   return DATABASE_ID.test(id) ? id : '(default)';
 };
 
-/** Lists the addresses of the accounts that the functions run as. */
 export const listEmails = ({ manifest: { endpoints }, projectId }: Deployment): string[] => {
   const emails = Object.values(endpoints).map(({ serviceAccountEmail }) => serviceAccountEmail);
   return [...new Set(emails.map((email) => email.replace('{{ params.PROJECT_ID }}', projectId)))];

@@ -10,7 +10,6 @@ import { GoogleAuth } from 'google-auth-library';
  */
 export type AskGoogle = <T>(api: string, path: string, body?: object) => Promise<T | undefined>;
 
-/** An allow policy of Google's IAM. */
 export interface Policy {
   bindings?: { role: string; members: string[] }[];
 }

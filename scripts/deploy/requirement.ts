@@ -1,6 +1,5 @@
 import type { AskGoogle } from './google-api';
 
-/** A problem of a deployment, and the command or step that solves it. */
 export type Problem = [detail: string, fix: string];
 
 /** Something that a deployment needs. `findProblem` returns undefined if it is there. */

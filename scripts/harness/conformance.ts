@@ -18,7 +18,6 @@ interface Described {
 }
 
 interface Reference {
-  /** `#/components/responses/` and a name. */
   $ref: string;
 }
 

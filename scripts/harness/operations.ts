@@ -30,7 +30,6 @@ export interface TestOperation {
   method: 'GET' | 'POST';
   /** Whether browsers may call it. */
   cors: boolean;
-  /** A valid body, if the method is POST. */
   body?: object;
 }
 

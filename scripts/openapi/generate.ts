@@ -5,7 +5,6 @@ import { getOperations } from './operations';
 
 const CLIENT = 'docs/examples/client/src';
 
-/** Generates the API description, and the typed client's types and operations. */
 export async function generateDescription(): Promise<Record<string, string>> {
   const document = createOpenApiDocument();
   return {

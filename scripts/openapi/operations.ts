@@ -25,7 +25,6 @@ export interface Example {
   value: object;
 }
 
-/** A body with its examples. */
 export interface Described {
   schema: z.ZodType;
   examples: Record<string, Example>;
@@ -34,9 +33,7 @@ export interface Described {
 export interface OperationDescription {
   tag: 'Organisation data' | 'Price lists';
   summary: string;
-  /** The paragraphs of the text. */
   description: readonly string[];
-  /** The body of a POST. */
   request?: Described & {
     /** An invalid body. The response to it is the example of the 400 response. */
     invalidExample: object;

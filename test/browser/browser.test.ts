@@ -133,7 +133,6 @@ describe('on a phone', () => {
   });
 });
 
-/** Returns the address of a page of `npm start`. */
 const getUrl = (path: string) => new URL(path, service.address('getTeams')).href;
 
 const isElsewhere = (url: string) => !url.startsWith(getUrl('/')) && !url.startsWith('data:');

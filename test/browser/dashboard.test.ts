@@ -22,7 +22,6 @@ let page: Page;
 /** The origin that the service allows, and another name of the same backend. */
 let allowed: string;
 let other: string;
-/** Errors in the page and on its console. */
 const problems: string[] = [];
 
 /** The responses that the test has not sent yet, by team. */

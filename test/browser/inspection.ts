@@ -3,7 +3,6 @@ import type { Page } from 'puppeteer-core';
 
 /** What tests read from a page in the browser. */
 
-/** Returns the texts of all elements that a selector finds. */
 export async function readTexts(page: Page, selector: string): Promise<string[]> {
   const found = `document.querySelectorAll(${JSON.stringify(selector)})`;
   return (await page.evaluate(`[...${found}].map(({ textContent }) => textContent)`)) as string[];
@@ -27,7 +26,6 @@ export async function expectAccessible(page: Page, scheme: 'light' | 'dark'): Pr
   expect(await findViolations(page)).toEqual([]);
 }
 
-/** Returns whether an element's background is light or dark. */
 async function readBrightness(page: Page, selector: string): Promise<'light' | 'dark'> {
   const style = `getComputedStyle(document.querySelector('${selector}'))`;
   const color = await page.evaluate(`${style}.backgroundColor`);

@@ -30,7 +30,6 @@ interface Call {
 }
 
 interface Outcome {
-  /** The exit code of the programs. */
   code: number;
   output: string;
 }

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The pages, by path. */
 export const documents = [
   'README.md',
   'CHANGELOG.md',
@@ -13,16 +12,13 @@ export const documents = [
 
 export interface Block {
   document: string;
-  /** The line at which the block begins. */
   line: number;
   language: string;
   code: string;
 }
 
-/** The code blocks of all documents. */
 export const blocks = documents.flatMap(readBlocks);
 
-/** Reads the code blocks of a document. */
 export function readBlocks(document: string): Block[] {
   const text = readFileSync(document, 'utf8');
   return [...text.matchAll(/^( *)```(\w*)\n([^]*?)^\1```$/gm)].map(

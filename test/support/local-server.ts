@@ -13,7 +13,6 @@ import { startProgram, type Variables } from '../../scripts/harness/programs';
 
 export { PROJECT };
 
-/** How a process ended. */
 export interface ProcessExit {
   pid: number;
   code: number | null;
@@ -27,9 +26,7 @@ export interface LocalServer {
   printed: string;
   /** The address of an operation, below the printed origin. */
   address(operation: string): string;
-  /** The address of Firestore, as printed. */
   firestoreAddress: string;
-  /** Everything printed so far. */
   output: Readonly<{ stdout: string; stderr: string }>;
   pid: number;
   /** Sends a signal to its process group. */
@@ -113,7 +110,6 @@ export async function startLocalServer(env: Variables, command = NPM_START, fold
   };
 }
 
-/** Starts a local server that is expected to fail. */
 export const startExpectingFailure = (env: Variables): Promise<ProcessExit> => run(env, NPM_START, '.').ended;
 
 function run(env: Variables, [program = '', ...args]: string[], cwd: string) {
@@ -140,7 +136,6 @@ export function isGroupRunning(pid: number): boolean {
 
 const killGroup = ({ pid }: ChildProcess, signal: NodeJS.Signals) => pid !== undefined && process.kill(-pid, signal);
 
-/** Creates a client of a Firestore on this machine. */
 export function createFirestoreClient(address: string): Firestore {
   process.env['FIRESTORE_EMULATOR_HOST'] = address;
   return new Firestore({ projectId: PROJECT });

@@ -28,11 +28,9 @@ export interface CommandContext {
 }
 
 export interface IdOptions {
-  /** The type of the ids; undefined for any type. */
   idType?: IdType;
 }
 
-/** The one key that an id matches. */
 export type MatchedKey = FoundKey & { key: ReadableKey };
 
 /** @throws CommandError for no key or several, or for one that cannot be read */

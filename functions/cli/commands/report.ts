@@ -18,7 +18,6 @@ export interface ReportOptions {
   json?: true;
 }
 
-/** Prints one row for each accepted request that the options select, newest first. */
 export async function report(options: ReportOptions, context: CommandContext): Promise<number> {
   const { terminal, db, workContext } = context;
   const { from, to, market, sender, status, csv, json } = options;

@@ -48,7 +48,6 @@ async function readAllDueKeys({ db, workContext }: CommandContext): Promise<KeyS
   }
 }
 
-/** Returns what the sweep would do with a due key. */
 function preview(record: KeyRecord, time: number): PrintedResult {
   const settled = settleLease(record, time);
   return canResumeAutomatically(settled)

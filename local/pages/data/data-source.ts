@@ -5,7 +5,6 @@ import { NEWEST_FIRST } from './collections';
 
 export const PAGE_SIZE = 50;
 
-/** The documents of a collection to show. */
 export interface CollectionView {
   filter?: { field: string; value: string } | undefined;
   /** Id of the first document. */
@@ -15,7 +14,6 @@ export interface CollectionView {
 export interface CollectionPage {
   path: string;
   documents: readonly DocumentSnapshot[];
-  /** The number of documents that match the filter. */
   count: number;
   /** Id of the first document of the next page. */
   next: string | undefined;

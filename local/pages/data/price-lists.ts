@@ -49,7 +49,6 @@ export async function readRows(
   return (await addOutcomes(db, context, documents)).requests;
 }
 
-/** Finds the documents with an id in the named collections. */
 export async function findDocuments(
   firestore: Firestore,
   names: readonly string[],

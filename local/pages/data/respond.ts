@@ -11,7 +11,6 @@ import { createFindLink } from './values';
 
 /** Responds to requests for data pages. This module is loaded at the first request, because it loads the Firestore SDK. */
 
-/** The maximum number of requests on the overview. */
 const NEWEST = 10;
 
 interface Page {

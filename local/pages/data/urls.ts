@@ -2,7 +2,6 @@ import type { CollectionView } from './data-source';
 
 export const DATA_ROOT = '/data';
 
-/** Returns the address of the page of a collection or document. */
 export function toDataUrl(path: string, { filter, from }: CollectionView = {}): string {
   const query = new URLSearchParams();
   if (filter !== undefined) {
@@ -14,7 +13,6 @@ export function toDataUrl(path: string, { filter, from }: CollectionView = {}): 
   return query.size === 0 ? address : `${address}?${query.toString()}`;
 }
 
-/** Returns the address of the page that shows what an id leads to. */
 export const toFindUrl = (id: string): string => `${DATA_ROOT}?${new URLSearchParams({ find: id }).toString()}`;
 
 /** @returns a path of Firestore without slashes at its ends, which is empty for the overview, and what to show of it */

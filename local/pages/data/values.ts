@@ -25,7 +25,6 @@ export const createFindLink =
       : undefined;
   };
 
-/** Formats a value as one line for a cell of a table. */
 export function formatCell(field: string, value: unknown, findLink: FindLink): Content {
   if (value === undefined) return '–';
   if (isTime(field, value)) return new Date(value).toISOString().replace('T', ' ').replace('Z', ' UTC');

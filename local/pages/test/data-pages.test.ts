@@ -42,7 +42,6 @@ async function get(path: string, init?: RequestInit): Promise<{ status: number; 
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** Returns the ids of the documents in a page's tables. */
 const getIds = (page: string) => [...page.matchAll(/<tr>\s*<td><a href="[^"]*">([^<]*)<\/a>/g)].map(([, id]) => id);
 
 const getLink = (page: string, text: string) =>
@@ -193,7 +192,6 @@ describe('price lists', () => {
     await db.doc(`price_list_idempotency/${KEY_ID}`).set(key);
   });
 
-  /** Returns the texts of the rows of requests on a page. */
   const getRows = (page: string) =>
     [...page.matchAll(/<tr>\s*<td>[^]*?<\/tr>/g)].map(([row]) =>
       row
