@@ -10,11 +10,18 @@ import type { WorkContext } from '../src/lib/work-context';
 import { readStoredPayload, UnusablePayloadError } from '../src/price-lists/payload';
 import { countEntries, readAllEntries, readEntries } from '../records/entries';
 import { billPage } from '../records/pages';
-import type { AttemptDocuments, EntryDifferences, StoredList } from './attempt';
+import type { AttemptDocuments, EntryDifferences, StoredList, StoredPayload } from './attempt';
 import { PRICE_OF } from './expected';
 
 /** Number of counted entries that Firestore bills as one document read. */
 const COUNTED_PER_READ = 1_000;
+
+/** Reads a stored payload, or why it cannot be used. */
+export const readPayload = (attempt: KeyRecord, db: Database, context: WorkContext): Promise<StoredPayload> =>
+  retry(() => readStoredPayload(db, attempt), context, 'outage').catch((error: unknown) => {
+    if (error instanceof UnusablePayloadError) return error;
+    throw error;
+  });
 
 /** Reads the records of an attempt, and counts how many document reads Firestore bills, without those of retries. */
 export class AttemptReader {
@@ -39,7 +46,8 @@ export class AttemptReader {
     const stored = await this.read(() => this.db.getAll(...all), all.length);
     const [request, expected_forward_cost, price_list] = stored.map((document) => document.data());
     const chunks: unknown = request?.['payload_chunks'];
-    const payload = await this.#readPayload(attempt, typeof chunks === 'number' ? chunks : 1);
+    this.documentReads += typeof chunks === 'number' ? chunks : 1;
+    const payload = await readPayload(attempt, this.db, this.context);
     if (lists === null) return { request, payload, lists: null };
     const sample = payload instanceof UnusablePayloadError ? null : this.#selectProducts(payload);
     const readList = async (kind: ListKind, document: StoredList['document']): Promise<StoredList> => {
@@ -56,13 +64,6 @@ export class AttemptReader {
         price_list: await readList('price_list', price_list),
       },
     };
-  }
-
-  #readPayload(attempt: KeyRecord, chunks: number): Promise<AttemptDocuments['payload']> {
-    return this.read(() => readStoredPayload(this.db, attempt), chunks).catch((error: unknown) => {
-      if (error instanceof UnusablePayloadError) return error;
-      throw error;
-    });
   }
 
   #compare(kind: ListKind, lists: KeyLists, sample: PriceListSubmission['products']) {

@@ -13,11 +13,14 @@ import { createReporter, type Violation } from './violation';
 /** The stored fields of a document. */
 type Fields = Readonly<Record<string, unknown>>;
 
+/** A stored payload, or why it cannot be used. */
+export type StoredPayload = PriceListSubmission | UnusablePayloadError;
+
 /** The records of an attempt, besides the key record. */
 export interface AttemptDocuments {
   /** The fields of the request record; undefined if it does not exist. */
   request: Fields | undefined;
-  payload: PriceListSubmission | UnusablePayloadError;
+  payload: StoredPayload;
   /** Null if no market matched. */
   lists: Readonly<Record<ListKind, StoredList>> | null;
 }
@@ -79,11 +82,7 @@ function checkRequest(attempt: KeyRecord, request: Fields | undefined, info: Pri
 const findDifferences = (expected: Fields, stored: Fields): string[] =>
   Object.keys(expected).filter((name) => !isDeepStrictEqual(stored[name], expected[name]));
 
-function checkPayload(
-  attempt: KeyRecord,
-  payload: AttemptDocuments['payload'],
-  request: Fields | undefined,
-): Violation[] {
+function checkPayload(attempt: KeyRecord, payload: StoredPayload, request: Fields | undefined): Violation[] {
   const { boq_list_id, document_id, status, products_count, market_id, name, date } = attempt;
   const path = `${collections.priceListRequests}/${document_id}/${subcollections.payload}`;
   const report = createReporter(boq_list_id, path);

@@ -1,4 +1,5 @@
 import type { DocumentSnapshot } from 'firebase-admin/firestore';
+import type { StoredPayload } from '../audit/attempt';
 import { countEntries } from '../records/entries';
 import type { ReadableKey } from '../records/find';
 import { retry } from '../src/lib/firestore/retry';
@@ -6,9 +7,9 @@ import { listDocument, type ListKind } from '../src/lib/repositories/lists';
 import { toText } from '../src/lib/repositories/organisation';
 import { requestDocument } from '../src/lib/repositories/requests';
 import type { PriceListSubmission } from '../src/lib/schemas/add-price-lists';
-import { getMarketFacts, type KeyRecord } from '../src/lib/schemas/key-record';
+import { getMarketFacts } from '../src/lib/schemas/key-record';
 import { settleLease } from '../src/price-lists/key';
-import { readStoredPayload, streamCanonicalJson, UnusablePayloadError } from '../src/price-lists/payload';
+import { streamCanonicalJson, UnusablePayloadError } from '../src/price-lists/payload';
 import { canResumeAutomatically, getSweepResumeAt } from '../src/price-lists/schedule';
 import type { Database } from '../src/lib/firestore/database';
 import type { WorkContext } from '../src/lib/work-context';
@@ -39,11 +40,6 @@ export function getNextStep({ record, readAt }: ReadableKey, isPayloadUsable = t
   }
 }
 
-interface ReadContext {
-  db: Database;
-  workContext: WorkContext;
-}
-
 /** The facts that `list` shows about a key. Times are Unix milliseconds. */
 export type KeySummary = ReturnType<typeof summarizeKey>;
 
@@ -69,7 +65,7 @@ export async function readKeyDetails(
   key: ReadableKey,
   payload: StoredPayload,
   requests: readonly DocumentSnapshot[],
-  { db, workContext }: ReadContext,
+  { db, workContext }: { db: Database; workContext: WorkContext },
 ) {
   const { document_id, trace_id, key_id, lists, fingerprint, response, failed_tries, actions } = key.record;
   const read = <T>(fn: () => Promise<T>) => retry(fn, workContext, 'outage');
@@ -99,15 +95,6 @@ export async function readKeyDetails(
     earlier: earlier.map((each) => ({ document_id: each.id, released: (each.get('released') as unknown) ?? null })),
   };
 }
-
-/** A stored payload, or why it cannot be used. */
-export type StoredPayload = PriceListSubmission | UnusablePayloadError;
-
-export const readPayload = (record: KeyRecord, { db, workContext }: ReadContext): Promise<StoredPayload> =>
-  retry(() => readStoredPayload(db, record), workContext, 'outage').catch((error: unknown) => {
-    if (error instanceof UnusablePayloadError) return error;
-    throw error;
-  });
 
 /** Returns the canonical JSON of a submission, which is the accepted payload. */
 export const toPayloadText = (submission: PriceListSubmission): string => [...streamCanonicalJson(submission)].join('');

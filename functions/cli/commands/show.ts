@@ -1,7 +1,9 @@
+import type { StoredPayload } from '../../audit/attempt';
+import { readPayload } from '../../audit/attempt-reader';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { UnusablePayloadError } from '../../src/price-lists/payload';
 import { CommandError, describeUnusable } from '../errors';
-import { readKeyDetails, readPayload, toPayloadText, type StoredPayload } from '../facts';
+import { readKeyDetails, toPayloadText } from '../facts';
 import { formatKeyDetails, formatNext } from '../format';
 import { writeNewFile } from '../new-file';
 import { count, escapeJsonControls, quote } from '../text';
@@ -24,7 +26,7 @@ export async function show(id: string, options: ShowOptions, context: CommandCon
     await writePrices(key.record, prices, context);
     return 0;
   }
-  const payload = await readPayload(key.record, context);
+  const payload = await readPayload(key.record, context.db, context.workContext);
   if (file !== undefined) {
     await writePayload(key.record, payload, file, context);
     return 0;
