@@ -1,18 +1,16 @@
 import { createHash } from 'node:crypto';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getProgram } from '../../functions/cli/text';
 import { blocks, documents } from '../support/blocks';
 import { runProgramSync } from '../../scripts/harness/programs';
+import { cleanUp, temporaryFolder } from '../support/local-server';
 
 /** The commands of the pages, run by bash with programs that stand in for Google's, Firebase's and GitHub's. */
 
 let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'page-commands-'));
-});
-afterEach(() => rmSync(folder, { recursive: true }));
+beforeEach(() => (folder = temporaryFolder()));
+afterAll(cleanUp);
 
 /** Runs commands in a folder of their own. @param programs the shell code of each program that stands in, by name */
 function runCommands(code: string, programs: Record<string, string>) {
