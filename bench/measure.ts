@@ -21,12 +21,6 @@ export function computeStats(values: readonly number[]): Stats {
 export const computeRatioStats = (a: readonly number[], b: readonly number[]): Stats =>
   computeStats(a.map((value, round) => value / (b[round] ?? NaN)));
 
-export const divideStats = ({ median, min, max }: Stats, by: number): Stats => ({
-  median: median / by,
-  min: min / by,
-  max: max / by,
-});
-
 /** Runs `work` with a function, and stops the function even after an error. */
 export async function withFunction<T>(
   starting: Promise<DeployedFunction>,
@@ -80,7 +74,7 @@ export async function measureFunctions<V extends Variant, T>(
 }
 
 /**
- * Measures the peak memory of one request above that of the idle process, in bytes, and counts the
+ * Measures the peak memory of one request above that of the idle process, in MB, and counts the
  * request's calls to Firestore. Each round starts a process, which serves one small request first.
  */
 export async function measurePeakMemory(
@@ -98,7 +92,7 @@ export async function measurePeakMemory(
       const idle = (await readRss()).rss;
       const before = await database.calls();
       await sendOk(port, request);
-      peaks.push((await readRss()).peakRss - idle);
+      peaks.push(((await readRss()).peakRss - idle) / 1_000_000);
       calls = (await database.calls()) - before;
     });
   }
