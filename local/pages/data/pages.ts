@@ -85,35 +85,27 @@ export function renderDocument(
   return renderPage(document.ref.path, document.id, body);
 }
 
-/** The columns of {@link renderRequests} after the status: head to stored field. */
-const REQUEST_COLUMNS = {
-  name: 'info.name',
-  month: 'info.date',
-  market: 'market_id',
-  sender: 'key_id',
-  products: 'products_count',
-  created: 'created_at',
-};
+/** The columns of {@link renderRequests} after the status. */
+const REQUEST_COLUMNS = ['name', 'month', 'market_id', 'sender', 'products', 'created_at'] as const;
 
 /** Renders accepted requests, each with links to its key, its record and its lists. */
 function renderRequests(requests: readonly AcceptedRequest[], findLink: FindLink): Html {
-  const columns = Object.entries(REQUEST_COLUMNS);
-  const rows = requests.map(({ request, row }) => {
+  const rows = requests.map(({ row }) => {
     const id = row.boq_list_id ?? '';
     const link = (text: string, collection: string, linked: string | null) =>
       linked !== null ? html`<a href="${toDataUrl(`${collection}/${linked}`)}">${text}</a> ` : undefined;
     return [
       link(shorten(id, MAX_ID_TEXT), collections.priceListIdempotency, keyDocumentId(id)),
       renderStatus(collections.priceListIdempotency, row.status),
-      ...columns.map(([, field]) => formatCell(field, request.get(field), findLink)),
+      ...REQUEST_COLUMNS.map((field) => formatCell(field, row[field] ?? undefined, findLink)),
       [
-        link('request', collections.priceListRequests, request.id),
+        link('request', collections.priceListRequests, row.document_id),
         link('prices', collections.priceLists, row.price_list_id),
         link('costs', collections.expectedForwardCosts, row.expected_forward_cost_id),
       ],
     ];
   });
-  return renderTable(['boq_list_id', 'status', ...Object.keys(REQUEST_COLUMNS), 'documents'], rows);
+  return renderTable(['boq_list_id', 'status', ...REQUEST_COLUMNS, 'documents'], rows);
 }
 
 function renderDocuments({ path, documents }: CollectionPage, findLink: FindLink): Html {
