@@ -1,87 +1,55 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
-import { openRequest, sendRequest } from '../../../scripts/harness/http';
-import { operations, type OperationName } from '../../../scripts/harness/operations';
-import { readDeclaredIndexes } from '../support/declared-indexes';
+import type { DeployedFunction } from '../../../scripts/harness/deployed';
+import { openRequest } from '../../../scripts/harness/http';
 import { isEntries } from '../support/commits';
+import { DEPLOYED_HEADERS, sendTo, startDeployedPackage, type DeployedPackage } from '../support/deployed';
 import { AFTER_NEXT_SWEEP, writeMarket } from '../support/price-lists';
 import { createPriceListBody } from '../support/submissions';
 import { waitFor, waitUntilFired } from '../support/wait-for';
-import {
-  DEPLOY_PACKAGE,
-  PROJECT,
-  startDeployedFunction,
-  type DeployedFunction,
-} from '../../../scripts/harness/deployed';
-
 /** Tests how open requests end after SIGTERM, which the platform sends 10 s before SIGKILL. */
 
-const API_KEY = 'test-key-1';
-const HEADERS = { 'x-api-key': API_KEY, 'content-type': 'application/json' };
-
-interface World {
-  firestore: EmbeddedFirestore;
-  db: Firestore;
-}
-
 /** Adds a test with its own Firestore. These tests run concurrently, because they mostly wait. */
-const testInWorld = (title: string, run: (world: World) => Promise<void>) =>
+const testInWorld = (title: string, run: (world: DeployedPackage) => Promise<void>) =>
   test.concurrent(
     title,
     async () => {
-      const firestore = await startFirestore({ indexes: readDeclaredIndexes() });
-      const db = new Firestore({ projectId: PROJECT, host: firestore.address, ssl: false });
-      await run({ firestore, db });
-      await db.terminate();
-      await firestore.close();
+      const world = await startDeployedPackage();
+      await run(world);
+      await world.close();
     },
     300_000,
   );
-
-const start = ({ firestore }: World, name: OperationName) =>
-  startDeployedFunction(DEPLOY_PACKAGE, name, {
-    API_KEY,
-    CORS_ALLOWED_ORIGINS: '',
-    FIRESTORE_EMULATOR_HOST: firestore.address,
-    METADATA_SERVER_DETECTION: 'none',
-  });
-
-const send = ({ port }: DeployedFunction, name: OperationName, body?: unknown) =>
-  sendRequest(port, {
-    method: operations[name].method,
-    headers: HEADERS,
-    body: body === undefined ? '' : JSON.stringify(body),
-  });
 
 const logged = ({ output }: DeployedFunction, event: string) =>
   output
     .filter((line) => line.includes(`"event":"${event}"`))
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-const readStatuses = async ({ db }: World, collection: string) =>
+const readStatuses = async ({ db }: DeployedPackage, collection: string) =>
   (await db.collection(collection).get()).docs.map((document) => document.get('status') as unknown);
 
 testInWorld(
   'a creation under way is completed; one that comes after the signal is rejected, and claims nothing',
   async (world) => {
-    const deployed = await start(world, 'addPriceLists');
+    const deployed = await world.start('addPriceLists');
     await writeMarket(world.db);
     const held = world.firestore.faults.inject({
       rpc: 'Commit',
       match: isEntries,
       action: { kind: 'delay', ms: 1_000 },
     });
-    const response = send(deployed, 'addPriceLists', createPriceListBody(2));
+    const response = sendTo(deployed, 'addPriceLists', createPriceListBody(2));
     await waitUntilFired(held, response);
     const late = JSON.stringify(createPriceListBody(2, { boq_list_id: 'late' }));
     const socket = connect(deployed.port, '127.0.0.1');
-    const head = Object.entries({ ...HEADERS, 'content-length': late.length }).map((header) => header.join(': '));
+    const head = Object.entries({ ...DEPLOYED_HEADERS, 'content-length': late.length }).map((header) =>
+      header.join(': '),
+    );
     await new Promise((resolve) =>
       socket.write(['POST / HTTP/1.1', 'host: service', ...head, ''].join('\r\n'), resolve),
     );
-    await send(deployed, 'addPriceLists', {});
+    await sendTo(deployed, 'addPriceLists', {});
     const exitCode = deployed.stop();
     await waitFor(() => logged(deployed, 'instance_stopping').length > 0);
     socket.write(`\r\n${late}`);
@@ -95,7 +63,7 @@ testInWorld(
 testInWorld(
   'a creation that is not over after 5 s fails with a response, failed lists and a key that can be resumed',
   async (world) => {
-    const deployed = await start(world, 'addPriceLists');
+    const deployed = await world.start('addPriceLists');
     await writeMarket(world.db);
     const action = { kind: 'hang' } as const;
     const entries = world.firestore.faults.inject({
@@ -105,7 +73,7 @@ testInWorld(
       match: isEntries,
       action,
     });
-    const response = send(deployed, 'addPriceLists', createPriceListBody(2_000));
+    const response = sendTo(deployed, 'addPriceLists', createPriceListBody(2_000));
     await waitUntilFired(entries, response);
     const startedAt = performance.now();
     const exitCode = deployed.stop();
@@ -129,11 +97,11 @@ testInWorld(
 );
 
 testInWorld('a creation that hangs after its client has left fails, and is logged', async (world) => {
-  const deployed = await start(world, 'addPriceLists');
+  const deployed = await world.start('addPriceLists');
   await writeMarket(world.db);
   const action = { kind: 'hang' } as const;
   const entries = world.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action });
-  const { request, response } = openRequest(deployed.port, { method: 'POST', headers: HEADERS });
+  const { request, response } = openRequest(deployed.port, { method: 'POST', headers: DEPLOYED_HEADERS });
   request.end(JSON.stringify(createPriceListBody(2)));
   await waitUntilFired(entries, response);
   request.destroy();
@@ -147,9 +115,9 @@ testInWorld('a creation that hangs after its client has left fails, and is logge
 });
 
 testInWorld('a read that hangs gets its response after 8 s', async (world) => {
-  const deployed = await start(world, 'getTeams');
+  const deployed = await world.start('getTeams');
   const hanging = world.firestore.faults.inject({ rpc: 'RunQuery', times: Infinity, action: { kind: 'hang' } });
-  const response = send(deployed, 'getTeams');
+  const response = sendTo(deployed, 'getTeams');
   await hanging.fired;
   const startedAt = performance.now();
   const exitCode = deployed.stop();

@@ -1,23 +1,24 @@
 import { gzipSync } from 'node:zlib';
-import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { getMaxValues } from '../../src/lib/payload-limits';
 import { writeOptions } from '../../src/lib/runtime-options';
-import { DEPLOY_PACKAGE, MEMORY_PROBE_ENV, startDeployedFunction } from '../../../scripts/harness/deployed';
+import { MEMORY_PROBE_ENV } from '../../../scripts/harness/deployed';
 import { sendRequest } from '../../../scripts/harness/http';
 import { operations } from '../../../scripts/harness/operations';
-import { readDeclaredIndexes } from '../support/declared-indexes';
+import { DEPLOYED_HEADERS, startDeployedPackage, type DeployedPackage } from '../support/deployed';
 
 /**
  * Sends as many of the most expensive known bodies at once as an instance takes. Of 32 kinds of bodies, which were as
- * long as the limits of bytes and values allow, these took the most memory.
+ * long as the limits of bytes and values allow, these took the most memory. By default the bodies and the heap are a
+ * quarter of that. `FUZZ_LARGEST=1` sends the largest ones.
  */
 
 const MIB = 1024 * 1024;
-const API_KEY = 'fuzz-key';
 
-/** The heap that Node gives itself in a container of 1 GiB, and how much the whole process may take there. */
-const MAX_HEAP_MIB = 560;
-const MAX_RSS_MIB = 1_024;
+/** The bytes of a body, the heap that Node gives itself in a container of 1 GiB, and how much the process may take there. */
+const LARGEST = { bodyMiB: 32, heapMiB: 560, rssMiB: 1_024 };
+const SMALL = { bodyMiB: 8, heapMiB: 140, rssMiB: 500 };
+
+const { bodyMiB, heapMiB, rssMiB } = process.env['FUZZ_LARGEST'] === undefined ? SMALL : LARGEST;
 
 const INFO = '"info":{"market_id":"none","boq_list_id":"list","currency_iso":"usd","date":"06/2026","name":"n"}';
 const PRICES = '"price_list_price":1.5,"expected_forward_cost_price":2.5';
@@ -50,11 +51,11 @@ const KINDS: Record<string, Kind> = {
   },
 };
 
-/** Returns JSON of at most 32 MiB that has as many values as the service accepts. */
+/** Returns JSON that has as many values for its bytes as the service accepts. */
 function writeBody({ start, item, values, end }: Kind): Buffer {
   const items: string[] = [];
-  const maxItems = Math.floor(getMaxValues(32 * MIB) / values) - 10;
-  for (let left = 32 * MIB - start.length - end.length; items.length < maxItems;) {
+  const maxItems = Math.floor(getMaxValues(bodyMiB * MIB) / values) - 10;
+  for (let left = bodyMiB * MIB - start.length - end.length; items.length < maxItems;) {
     const text = item(items.length);
     left -= text.length + 1;
     if (left < 0) break;
@@ -63,36 +64,32 @@ function writeBody({ start, item, values, end }: Kind): Buffer {
   return gzipSync(start + items.join() + end, { level: 1 });
 }
 
-let firestore: EmbeddedFirestore;
-beforeAll(async () => {
-  firestore = await startFirestore({ indexes: readDeclaredIndexes() });
-});
-afterAll(() => firestore.close());
+const headers = { ...DEPLOYED_HEADERS, 'content-encoding': 'gzip' };
 
-const HEADERS = { 'x-api-key': API_KEY, 'content-type': 'application/json', 'content-encoding': 'gzip' };
+let deployed: DeployedPackage;
+beforeAll(async () => {
+  deployed = await startDeployedPackage();
+});
+afterAll(() => deployed.close());
 
 test.each(Object.entries(KINDS))(
   'an instance lives on after the bodies of %s that it takes at once',
   async (_, kind) => {
-    const deployed = await startDeployedFunction(DEPLOY_PACKAGE, 'addPriceLists', {
-      API_KEY,
-      CORS_ALLOWED_ORIGINS: '',
-      FIRESTORE_EMULATOR_HOST: firestore.address,
-      METADATA_SERVER_DETECTION: 'none',
-      NODE_OPTIONS: `${MEMORY_PROBE_ENV.NODE_OPTIONS} --max-old-space-size=${MAX_HEAP_MIB}`,
+    const { port, readRss, stop } = await deployed.start('addPriceLists', {
+      NODE_OPTIONS: `${MEMORY_PROBE_ENV.NODE_OPTIONS} --max-old-space-size=${heapMiB}`,
     });
     // The body is sent in chunks, because the response can come before the body is complete.
     const sendBody = async (bytes: Buffer) =>
-      (await sendRequest(deployed.port, { method: 'POST', headers: HEADERS, body: [bytes] })).status;
+      (await sendRequest(port, { method: 'POST', headers, body: [bytes] })).status;
     const body = writeBody(kind);
     const statuses = await Promise.all(Array.from({ length: writeOptions.concurrency }, () => sendBody(body)));
     for (const status of statuses) expect([200, 400, 409, 413]).toContain(status);
-    const peakMiB = Math.round((await deployed.readRss()).peakRss / MIB);
+    const peakMiB = Math.round((await readRss()).peakRss / MIB);
     expect(await sendBody(gzipSync(JSON.stringify(operations.addPriceLists.body)))).toBe(200);
-    await deployed.stop();
+    await stop();
     process.stdout.write(`${peakMiB} MiB\n`);
     // A working measurement shows more than the idle process.
     expect(peakMiB).toBeGreaterThan(150);
-    expect(peakMiB).toBeLessThan(MAX_RSS_MIB);
+    expect(peakMiB).toBeLessThan(rssMiB);
   },
 );

@@ -3,14 +3,6 @@ import { assertConforms } from '../../../scripts/harness/conformance';
 import { decodeBody } from '../../../scripts/harness/http';
 import type { RequestInfo } from '../../../scripts/harness/received-response';
 
-/** The responses that were received over one connection. */
-export interface ConnectionResult {
-  /** Status and kind of each response, such as `200 JSON` or `400 bare`. */
-  responses: string[];
-  /** The violated rule, if any. */
-  violation: string | undefined;
-}
-
 /** Statuses of responses without a body that Node's server sends instead of the service. */
 const BARE = new Set([
   400, // not HTTP
@@ -23,12 +15,13 @@ const BARE = new Set([
 /**
  * Checks that the received bytes are complete responses in succession. Each has a status of {@link BARE} and no body, or
  * a status below 500 and the form that docs/openapi.json describes.
+ *
+ * @returns the status and the kind of each response, such as `200 JSON` or `400 bare` @throws Error for another response
  */
-export function checkResponses(bytes: Buffer, request: RequestInfo): ConnectionResult {
-  const responses: string[] = [];
+export function checkResponses(bytes: Buffer, request: RequestInfo): string[] {
+  const kinds: string[] = [];
   for (let rest = bytes; rest.length > 0;) {
     const end = rest.indexOf('\r\n\r\n');
-    if (end === -1) return { responses, violation: `a partial head: ${excerpt(rest)}` };
     const [line = '', ...fields] = rest.subarray(0, end).toString('latin1').split('\r\n');
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(line)?.[1]);
     const headers: IncomingHttpHeaders = Object.fromEntries(
@@ -42,21 +35,16 @@ export function checkResponses(bytes: Buffer, request: RequestInfo): ConnectionR
     const length = hasBody ? Number(headers['content-length'] ?? 0) : 0;
     const body = rest.subarray(0, length);
     rest = rest.subarray(isChunked ? 5 : body.length);
+    if (end === -1 || status >= 500 || body.length < length)
+      throw new Error(`an error or a part of a response: ${line}`);
     if (headers['content-type'] === undefined && body.length === 0 && BARE.has(status)) {
-      responses.push(`${status} bare`);
+      kinds.push(`${status} bare`);
       continue;
     }
-    try {
-      if (status >= 500 || body.length < length) throw new Error('an error of the service, or a partial body');
-      const text = decodeBody(body, headers['content-encoding']).toString();
-      const json = text === '' ? undefined : (JSON.parse(text) as unknown);
-      assertConforms(request, { status, headers, bytes: body, text, json });
-    } catch (error) {
-      return { responses, violation: `${String(error)}: ${line} ${excerpt(body)}` };
-    }
-    responses.push(status === 204 ? '204' : `${status} JSON`);
+    const text = decodeBody(body, headers['content-encoding']).toString();
+    const json = text === '' ? undefined : (JSON.parse(text) as unknown);
+    assertConforms(request, { status, headers, bytes: body, text, json });
+    kinds.push(status === 204 ? '204' : `${status} JSON`);
   }
-  return { responses, violation: undefined };
+  return kinds;
 }
-
-const excerpt = (bytes: Buffer) => JSON.stringify(bytes.subarray(0, 200).toString('latin1'));

@@ -1,0 +1,56 @@
+import { Firestore } from 'firebase-admin/firestore';
+import { startFirestore } from '../../../packages/firestore-local/src';
+import {
+  DEPLOY_PACKAGE,
+  PROJECT,
+  startDeployedFunction,
+  type DeployedFunction,
+} from '../../../scripts/harness/deployed';
+import { sendRequest } from '../../../scripts/harness/http';
+import { operations, type OperationName } from '../../../scripts/harness/operations';
+import { readDeclaredIndexes } from './declared-indexes';
+
+export const DEPLOYED_KEY = 'test-key-1';
+
+export const DEPLOYED_HEADERS = { 'x-api-key': DEPLOYED_KEY, 'content-type': 'application/json' };
+
+/** A Firestore, and the functions of the deploy package over it, each in a process of its own. */
+export type DeployedPackage = Awaited<ReturnType<typeof startDeployedPackage>>;
+
+/** @param clock the time of Firestore */
+export async function startDeployedPackage(clock?: () => number) {
+  const firestore = await startFirestore({ indexes: readDeclaredIndexes(), ...(clock && { clock }) });
+  const db = new Firestore({ projectId: PROJECT, host: firestore.address, ssl: false });
+  const started: DeployedFunction[] = [];
+  return {
+    firestore,
+    /** The client with which a test fills and checks the database. */
+    db,
+    /** Starts a function. @param env variables besides those of an operation */
+    start: async (name: OperationName | 'sweepPriceLists', env: Record<string, string> = {}) => {
+      const deployed = await startDeployedFunction(DEPLOY_PACKAGE, name, {
+        API_KEY: DEPLOYED_KEY,
+        CORS_ALLOWED_ORIGINS: '',
+        FIRESTORE_EMULATOR_HOST: firestore.address,
+        METADATA_SERVER_DETECTION: 'none',
+        ...env,
+      });
+      started.push(deployed);
+      return deployed;
+    },
+    /** Ends all functions, and then Firestore. */
+    close: async () => {
+      await Promise.all(started.map(({ stop }) => stop()));
+      await db.terminate();
+      await firestore.close();
+    },
+  };
+}
+
+/** Sends a request with a valid key to a function that {@link DeployedPackage} has started, by default a valid one. */
+export const sendTo = ({ port }: DeployedFunction, name: OperationName, json?: unknown) =>
+  sendRequest(port, {
+    method: operations[name].method,
+    headers: DEPLOYED_HEADERS,
+    body: json === undefined ? '' : JSON.stringify(json),
+  });
