@@ -22,8 +22,8 @@ export function usePriceListService() {
   const getKey = (key: string) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
 
   /** Submits a price list that fails at its second commit of entries, then updates its key record. */
-  async function failAttempt(key: string, update: Record<string, unknown> = {}, headers = {}): Promise<void> {
-    await submitAndFail(service, createBody(key), { headers });
+  async function failAttempt(key: string, update: Record<string, unknown> = {}): Promise<void> {
+    await submitAndFail(service, createBody(key));
     await updateKey(getKey(key), update);
     service.log.length = 0;
   }

@@ -22,25 +22,6 @@ export async function readAllRecords(db: Firestore): Promise<Record<string, Docu
   return Object.fromEntries(written.map((each) => [each.ref.path, each.data()]));
 }
 
-/** Counts the records of each kind, such as `price_lists/products` for the entries of all price lists. */
-export async function countRecords(db: Firestore): Promise<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (const path of Object.keys(await readAllRecords(db))) {
-    const kind = path
-      .split('/')
-      .filter((_, i) => i % 2 === 0)
-      .join('/');
-    counts[kind] = (counts[kind] ?? 0) + 1;
-  }
-  return counts;
-}
-
-/** Returns the stored entries of a list, by product id. */
-export async function readListEntries(db: Firestore, list: string): Promise<Record<string, DocumentData>> {
-  const { docs } = await db.collection(`${list}/products`).get();
-  return Object.fromEntries(docs.map((entry) => [entry.id, entry.data()]));
-}
-
 /** Returns the inflated payload of a request record. */
 export async function readStoredPayload(db: Firestore, document_id: string): Promise<string> {
   const { docs } = await db.collection(`price_list_requests/${document_id}/price_list_payload`).get();
@@ -74,23 +55,17 @@ export async function writeMarket(db: Firestore): Promise<void> {
 }
 
 /**
- * Submits a price list that fails with a permanent error after `commits` commits of entries, so its
+ * Submits a price list that fails with a permanent error at its second commit of entries, so its
  * key requires an operator.
- *
- * @param body a body whose products need more commits
  */
-export async function submitAndFail(
-  { firestore, call }: TestService,
-  body: unknown,
-  { headers = {}, commits = 1 }: { headers?: Record<string, string>; commits?: number } = {},
-): Promise<void> {
+export async function submitAndFail({ firestore, call }: TestService, json: unknown): Promise<void> {
   const fault = firestore.faults.inject({
     rpc: 'Commit',
     match: isEntries,
-    nth: commits + 1,
-    times: Number.MAX_SAFE_INTEGER,
+    nth: 2,
+    times: Infinity,
     action: { kind: 'error', code: 'PERMISSION_DENIED' },
   });
-  expect((await call('addPriceLists', { json: body, headers })).status).toBe(500);
+  expect((await call('addPriceLists', { json })).status).toBe(500);
   fault.remove();
 }
