@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -16,18 +15,8 @@ export interface CommandOutput {
   err: string;
 }
 
-export interface RunningCommand {
-  process: ChildProcess;
-  /** Resolves when the process ends. */
-  output: Promise<CommandOutput>;
-}
-
-export interface CommandProgram {
-  start: (...args: string[]) => RunningCommand;
-  /** Runs a line in `sh`. In the line, `"$@"` is the command with its arguments. */
-  runInShell: (line: string, ...args: string[]) => Promise<CommandOutput>;
-  remove: () => Promise<void>;
-}
+/** The command as a program of its own. */
+export type CommandProgram = Awaited<ReturnType<typeof buildCommand>>;
 
 /** Runs a command in this process, because it takes longer to start another process. */
 export const runCommand = (...args: string[]): Promise<CommandOutput> => runWithInput(new PassThrough(), args);
@@ -59,7 +48,7 @@ export const parseLines = (out: string): unknown[] =>
     .map((line) => JSON.parse(line) as unknown);
 
 /** Bundles the command, so that it starts fast. Its packages stay outside the bundle. */
-export async function buildCommand(): Promise<CommandProgram> {
+export async function buildCommand() {
   const folder = mkdtempSync(join(tmpdir(), 'command-'));
   const program = join(folder, 'price-lists.cjs');
   await build({
@@ -79,18 +68,20 @@ export async function buildCommand(): Promise<CommandProgram> {
     METADATA_SERVER_DETECTION: 'none',
     NODE_COMPILE_CACHE: join(folder, 'compile-cache'),
   };
-  const startIn = (executable: string, ...args: string[]): RunningCommand => {
+  const startIn = (executable: string, ...args: string[]) => {
     const child = startProgram(executable, args, { env });
     let out = '';
     let err = '';
     child.stdout.on('data', (data: Buffer) => (out += data.toString()));
     child.stderr.on('data', (data: Buffer) => (err += data.toString()));
-    const output = once(child, 'close').then(([code]) => ({ code: code as number | null, out, err }));
+    const output = once(child, 'close').then(([code]): CommandOutput => ({ code: code as number | null, out, err }));
     return { process: child, output };
   };
   return {
-    start: (...args) => startIn(process.execPath, program, ...args),
-    runInShell: (line, ...args) => startIn('sh', '-c', line, 'sh', process.execPath, program, ...args).output,
+    start: (...args: string[]) => startIn(process.execPath, program, ...args),
+    /** Runs a line in `sh`. In the line, `"$@"` is the command with its arguments. */
+    runInShell: (line: string, ...args: string[]) =>
+      startIn('sh', '-c', line, 'sh', process.execPath, program, ...args).output,
     remove: () => rm(folder, { recursive: true }),
   };
 }
