@@ -74,7 +74,7 @@ test('if its output is closed, a sweep fails the resume that it holds, as after 
   await delayEntries('a', hung.fired);
   const sweep = command.start('sweep');
   // The first line is about a, and is written while b is in progress.
-  sweep.process.stdout?.destroy();
+  sweep.process.stdout.destroy();
   const { code, err } = await sweep.output;
   expect([code, err]).toEqual([1, expect.not.stringContaining('EPIPE')]);
   service.firestore.faults.clear();
