@@ -21,10 +21,10 @@ import { waitUntilFired } from '../support/wait-for';
 /**
  * A connection goes silent, or the server is unreachable for a while. All time limits of a call are shorter than in
  * production by the same factor, so that it shows whether retries last longer than it takes to replace a silent
- * connection. `CONNECTION_SPEED=1` and `-t silent` test the real times.
+ * connection.
  */
 
-const SPEED = Number(process.env['CONNECTION_SPEED'] ?? 10);
+const SPEED = 10;
 
 const service = useTestService({ addPriceLists, getMarkets });
 

@@ -8,8 +8,8 @@ import { takeConsoleLines } from '../../../test/support/console';
 import { startInstance } from '../../src/lib/instance/start';
 import { assertConforms } from '../../../scripts/harness/conformance';
 import type { ReceivedResponse } from '../../../scripts/harness/received-response';
-import { TEST_PROJECT, createCallRecorder, startTestFirestore, useFirestoreEmulator } from './firestore';
-import { sendRequest, openRequest, type RequestSpec } from '../../../scripts/harness/http';
+import { TEST_PROJECT, recordCalls, startTestFirestore, useFirestoreEmulator } from './firestore';
+import { sendRequest, type RequestSpec } from '../../../scripts/harness/http';
 import { createLogLeakDetector, type LogLeakDetector } from './leaks';
 import { operationNames, operations, type OperationName } from '../../../scripts/harness/operations';
 
@@ -79,15 +79,13 @@ async function startTestService(functions: ServedFunctions) {
     servers.set(name, await listening(getTestServer(name)));
   }
   const port = (operation: OperationName) => (servers.get(operation)?.address() as AddressInfo).port;
-  const recorder = createCallRecorder(firestore);
-
   const service = {
     /** The client with which a test fills and checks the database. */
     db: new Firestore({ projectId: TEST_PROJECT }),
     /** The server of this database, which can inject faults. */
     firestore,
-    /** Records the calls that end from now until the next `reset`. */
-    recordCalls: recorder.record,
+    /** Records the calls that end from now on. */
+    recordCalls: () => recordCalls(firestore),
     /** Every line that the service has logged since the last `reset`. */
     log,
     /** Returns the port of an operation, for requests that no HTTP client would send. */
@@ -101,23 +99,10 @@ async function startTestService(functions: ServedFunctions) {
       assertConforms({ operation, method: sent.method }, response);
       return response;
     },
-    /** Opens a request, whose body the test sends. */
-    open: (operation: OperationName, request: TestRequest = {}): ReturnType<typeof openRequest> => {
-      const sent = toRequestSpec(operation, request);
-      leaks.sent(sent.headers, sent.body);
-      const opened = openRequest(port(operation), sent);
-      const checked = async () => {
-        const response = await opened.response;
-        assertConforms({ operation, method: sent.method }, response);
-        return response;
-      };
-      return { request: opened.request, response: checked() };
-    },
     /** Changes the service's settings until the next `reset`. Undefined removes a setting. */
     setConfig,
     /** Empties the database and the log, and removes faults and changed settings. Call it before each test. */
     reset: () => {
-      recorder.stop();
       firestore.faults.clear();
       firestore.clear();
       setConfig(TEST_CONFIG);
