@@ -123,7 +123,6 @@ const deployedWithKeys = (text: string, { secret = 'API_KEY', state = 'ENABLED' 
   [`${version('3')}:access`]: secretOf(text),
 });
 
-/** Creates the answers of a project whose first index has the given state. */
 const firstIndexIs = (state: string): Answers => ({
   [indexes]: { indexes: storedIndexes.map((index, i) => (i === 0 ? { ...index, state } : index)) },
 });

@@ -31,7 +31,6 @@ async function entriesUnder(definitions: IndexDefinitions): Promise<number> {
   return entries;
 }
 
-/** Converts a value to the form of the embedded Firestore. */
 function valueOf(value: unknown): Value {
   if (Array.isArray(value)) return value.map(valueOf);
   if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return value as Value;

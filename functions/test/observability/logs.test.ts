@@ -18,14 +18,12 @@ const valid = (name: OperationName) => ('body' in operations[name] ? { json: ope
 
 const toKeyId = (apiKey: string) => createHash('sha256').update(apiKey).digest('hex').slice(0, 8);
 
-/** Counts the RPCs that reach the database while `work` runs. */
 async function counted<T>(work: () => Promise<T>): Promise<{ result: T; calls: number }> {
   const total = () => Object.values(service.firestore.counts()).reduce((sum, count) => sum + count, 0);
   const before = total();
   return { result: await work(), calls: total() - before };
 }
 
-/** Returns the names of the phases in the line of a request. */
 const getPhases = (name: OperationName): string[] => [
   ...(operations[name].method === 'POST' ? ['body_ms'] : []),
   ...(name === 'addPriceLists' ? ['claim_ms', 'entries_ms', 'completion_ms'] : ['firestore_ms']),

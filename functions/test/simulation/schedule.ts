@@ -202,14 +202,12 @@ class Schedule {
     return name;
   }
 
-  /** Fails if an owner writes entries after its lease expired. */
   readonly #checkLease = (process: Process, paths: readonly string[]): void => {
     const isOf = ({ lists }: KeyRecord) => Object.values(lists ?? {}).includes(paths[0]?.split('/')[1] ?? '');
     if (this.#getOwn(process).some((record) => isOf(record) && this.world.now >= record.lease_expires_at))
       this.#fail(new Error(`${process.name} writes entries after its lease expired`));
   };
 
-  /** Returns the records of attempts in progress that a process owns. */
   #getOwn(process: Process): KeyRecord[] {
     const records = this.#keys.flatMap((key) => this.history.now(key) ?? []);
     return records.filter((record) => record.status === 'processing' && isOwner(process, record));
@@ -263,7 +261,6 @@ class Schedule {
     }
   }
 
-  /** Fails if the key needs no operator. */
   #checkReport(key: string, process: Process): void {
     const start = this.history.getReviewStart(key);
     if (start === undefined) this.#fail(new Error(`${process.name} reports ${key}, which needs no operator`));
@@ -322,7 +319,6 @@ class Schedule {
     });
   }
 
-  /** Returns whether a key requires review after the last sweep. */
   #isInReview(key: string): boolean {
     const status = this.history.now(key)?.status;
     assert.notEqual(status, 'processing', 'the sweep leaves no attempt whose lease expired');

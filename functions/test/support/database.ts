@@ -16,7 +16,6 @@ export type TestDatabase = ReturnType<typeof useTestDatabase>;
 interface Started {
   /** The time of Firestore and of the process. Starts at {@link TEST_START}, and only a test or a sleep advances it. */
   clock: ManualClock;
-  /** The client with which a test fills and checks the database. */
   client: Firestore;
   /** The server of this database, which can inject faults. */
   firestore: FirestoreFront;

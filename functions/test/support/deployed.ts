@@ -24,7 +24,6 @@ export async function startDeployedPackage(clock?: () => number) {
   const started: DeployedFunction[] = [];
   return {
     firestore,
-    /** The client with which a test fills and checks the database. */
     db,
     /** Starts a function. @param env variables besides those of an operation */
     start: async (name: OperationName | 'sweepPriceLists', env: Record<string, string> = {}) => {

@@ -19,7 +19,6 @@ export function createLogLeakDetector() {
   return {
     /** Notes a text that was logged or written to the console. */
     logged: (text: string) => void written.push(text),
-    /** Notes a request that was sent. */
     sent: (headers: Record<string, unknown>, body: unknown) => {
       keep(headers['x-api-key']);
       keep(typeof body === 'string' ? parsed(body) : undefined);

@@ -22,7 +22,6 @@ export async function readAllRecords(db: Firestore): Promise<Record<string, Docu
   return Object.fromEntries(written.map((each) => [each.ref.path, each.data()]));
 }
 
-/** Returns the inflated payload of a request record. */
 export async function readStoredPayload(db: Firestore, document_id: string): Promise<string> {
   const { docs } = await db.collection(`price_list_requests/${document_id}/price_list_payload`).get();
   return gunzipSync(Buffer.concat(docs.map((chunk) => chunk.get('data') as Buffer))).toString();

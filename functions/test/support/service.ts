@@ -13,7 +13,6 @@ import { sendRequest, type RequestSpec } from '../../../scripts/harness/http';
 import { createLogLeakDetector, type LogLeakDetector } from './leaks';
 import { operationNames, operations, type OperationName } from '../../../scripts/harness/operations';
 
-/** A key that the service accepts. */
 export const TEST_API_KEY = 'test-key-1';
 
 /** An origin whose pages may call get warehouses. */
@@ -80,7 +79,6 @@ async function startTestService(functions: ServedFunctions) {
   }
   const port = (operation: OperationName) => (servers.get(operation)?.address() as AddressInfo).port;
   const service = {
-    /** The client with which a test fills and checks the database. */
     db: new Firestore({ projectId: TEST_PROJECT }),
     /** The server of this database, which can inject faults. */
     firestore,
