@@ -389,18 +389,6 @@ describe('the command', () => {
     expect(stdout).toMatch(/^Missing \(\d+\)\n {2}parameter .+\n {6}echo /);
     expect(stdout).toContain('\n  database (default): not found\n      gcloud firestore databases create ');
     expect(stdout).not.toContain('Could not be checked');
-    expect(stdout.split('\n\nThere (10)\n')[1]?.trim().split(/\n */)).toEqual([
-      'lines of the parameters',
-      'database of the indexes',
-      'rules of database (default)',
-      'public members',
-      'least role of price-lists-writer',
-      'least role of organisation-data-reader',
-      'members that act as the accounts',
-      'API keys as digests',
-      'names of the API keys',
-      'pause of price lists',
-    ]);
   });
 
   test('what the API did not send completely is unknown, and not missing', async () => {

@@ -1,25 +1,14 @@
-import { readFileSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../../packages/firestore-local/src';
-import definitions from '../../../firestore.indexes.json';
-import { readSampleBodies, seedIfEmpty } from '../../../local/sample';
 import * as functions from '../../src';
-import { sendRequest } from '../../../scripts/harness/http';
 import { assertConforms } from '../../../scripts/harness/conformance';
-import { operationNames, operations, type OperationName } from '../../../scripts/harness/operations';
+import { DEPLOY_PACKAGE, installDeployPackage, listUploadedFiles } from '../../../scripts/harness/deployed';
+import { sendRequest } from '../../../scripts/harness/http';
+import { operationNames, operations } from '../../../scripts/harness/operations';
+import { DEPLOYED_HEADERS, startDeployedPackage, type DeployedPackage } from '../support/deployed';
+import { writeMarket } from '../support/price-lists';
+import { writeRecords } from '../support/stored';
 import { waitFor } from '../support/wait-for';
-import {
-  DEPLOY_PACKAGE,
-  PROJECT,
-  installDeployPackage,
-  listUploadedFiles,
-  startDeployedFunction,
-  type DeployedFunction,
-} from '../../../scripts/harness/deployed';
-
-const SETTINGS = { API_KEY: 'new-key\nold-key\n', CORS_ALLOWED_ORIGINS: 'https://dashboard.example.com' };
 
 interface BillOfMaterials {
   components: { name: string; version: string }[];
@@ -81,33 +70,19 @@ describe('the deploy package', () => {
 
 describe('installed by npm ci into an empty folder, under the Functions Framework', () => {
   let folder: string;
-  let firestore: EmbeddedFirestore;
-  let db: Firestore;
-
+  let installed: DeployedPackage;
   beforeAll(async () => {
-    firestore = await startFirestore({ indexes: definitions as IndexDefinitions });
-    db = new Firestore({ projectId: PROJECT, host: firestore.address, ssl: false });
     folder = await installDeployPackage();
-    await seedIfEmpty(db);
+    installed = await startDeployedPackage({ folder });
+    await writeMarket(installed.db);
+    const record = { name: 'A', country_iso: 'ken', team_id: 'team-1', created_at: Date.UTC(2026, 0, 1) };
+    for (const collection of ['teams', 'warehouses', 'orders', 'supply_orders'])
+      await writeRecords(installed.db, collection, { a: record });
   });
-
   afterAll(async () => {
-    await db.terminate();
-    await firestore.close();
+    await installed.close();
     await rm(folder, { recursive: true });
   });
-
-  const emulated = () => ({
-    ...SETTINGS,
-    FIRESTORE_EMULATOR_HOST: firestore.address,
-    METADATA_SERVER_DETECTION: 'none',
-  });
-
-  const call = (name: OperationName, port: number, key: string) => {
-    const body = readSampleBody(name);
-    const headers = { 'x-api-key': key, 'content-type': 'application/json' };
-    return sendRequest(port, { method: operations[name].method, headers, body });
-  };
 
   test('the bill of materials has the packages that are bundled or installed, and no others', async () => {
     const { components } = JSON.parse(await readFile(join(folder, 'sbom.cdx.json'), 'utf8')) as BillOfMaterials;
@@ -118,31 +93,30 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     expect(listed).toEqual([...new Set(expected)].sort());
   });
 
-  describe.each(operationNames)('%s', (name) => {
-    let started: DeployedFunction;
-    beforeAll(async () => {
-      started = await startDeployedFunction(folder, name, emulated());
-    });
-    afterAll(() => started.stop());
-
-    test('accepts both API keys of a rotation, and logs one line per request', async () => {
-      for (const key of ['new-key', 'old-key']) {
-        const response = await call(name, started.port, key);
-        expect(response.status).toBe(200);
-        assertConforms({ operation: name, method: operations[name].method }, response);
-      }
-      const listRequests = () => started.output.filter((line) => line.includes('"event":"request"'));
-      await waitFor(() => listRequests().length >= 2);
-      const request = { operation: name, status: 200 };
-      expect(listRequests().map((line) => JSON.parse(line) as object)).toMatchObject([request, request]);
-    });
+  test.each(operationNames)('%s accepts both API keys of a rotation, and logs one line per request', async (name) => {
+    const { port, output } = await installed.start(name, { API_KEY: 'new-key\nold-key\n' });
+    const { method, body } = operations[name];
+    for (const key of ['new-key', 'old-key']) {
+      const headers = { ...DEPLOYED_HEADERS, 'x-api-key': key };
+      const response = await sendRequest(port, {
+        method,
+        headers,
+        body: body === undefined ? '' : JSON.stringify(body),
+      });
+      const read = name === 'addPriceLists' ? { price_list: { status: 'ready' } } : { count: 1 };
+      expect(response).toMatchObject({ status: 200, json: read });
+      assertConforms({ operation: name, method }, response);
+    }
+    const listRequests = () => output.filter((line) => line.includes('"event":"request"'));
+    await waitFor(() => listRequests().length >= 2);
+    const request = { operation: name, status: 200 };
+    expect(listRequests().map((line) => JSON.parse(line) as object)).toMatchObject([request, request]);
   });
 
   test('an instance logs the version and the build id of the deploy package, and its version of Node', async () => {
-    const { output, stop } = await startDeployedFunction(folder, 'getTeams', emulated());
+    const { output } = await installed.start('getTeams');
     const findStart = () => output.find((line) => line.includes('"event":"instance_started"'));
     await waitFor(() => findStart() !== undefined);
-    await stop();
     const { version, config } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
       version: string;
       config: { build: string };
@@ -151,12 +125,6 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     expect(JSON.parse(findStart() ?? '')).toMatchObject({ version, commit: config.build, node: process.version });
   });
 });
-
-/** Returns the body of the call that `npm start` prints. */
-function readSampleBody(name: OperationName): string {
-  const body = readSampleBodies()[name] ?? '';
-  return body.startsWith('@') ? readFileSync(body.slice(1), 'utf8') : body;
-}
 
 /** Returns the file of the deploy package that holds a function, which is named like its source. */
 function getFileName(name: string): string {

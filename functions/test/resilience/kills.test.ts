@@ -34,7 +34,7 @@ const cells = (
 test('what a killed process leaves is nothing, ready lists or a claim that the sweep completes (express-idempotency #32)', async () => {
   // Firestore's clock is ahead of this machine's by this time. Once that is more than a lease, every lease has expired.
   let aheadMs = 0;
-  const deployed = await startDeployedPackage(() => Date.now() + aheadMs);
+  const deployed = await startDeployedPackage({ clock: () => Date.now() + aheadMs });
   const { firestore, db } = deployed;
   const endMonitor = monitorKeys(firestore);
   await writeMarket(db);

@@ -17,9 +17,9 @@ export const DEPLOYED_HEADERS = { 'x-api-key': DEPLOYED_KEY, 'content-type': 'ap
 /** A Firestore, and the functions of the deploy package over it, each in a process of its own. */
 export type DeployedPackage = Awaited<ReturnType<typeof startDeployedPackage>>;
 
-/** @param clock the time of Firestore */
-export async function startDeployedPackage(clock?: () => number) {
-  const firestore = await startFirestore({ indexes: readDeclaredIndexes(), ...(clock && { clock }) });
+/** @param folder of the deploy package. @param clock the time of Firestore */
+export async function startDeployedPackage({ folder = DEPLOY_PACKAGE, clock = Date.now } = {}) {
+  const firestore = await startFirestore({ indexes: readDeclaredIndexes(), clock });
   const db = new Firestore({ projectId: PROJECT, host: firestore.address, ssl: false });
   const started: DeployedFunction[] = [];
   return {
@@ -27,7 +27,7 @@ export async function startDeployedPackage(clock?: () => number) {
     db,
     /** Starts a function. @param env variables besides those of an operation */
     start: async (name: OperationName | 'sweepPriceLists', env: Record<string, string> = {}) => {
-      const deployed = await startDeployedFunction(DEPLOY_PACKAGE, name, {
+      const deployed = await startDeployedFunction(folder, name, {
         API_KEY: DEPLOYED_KEY,
         CORS_ALLOWED_ORIGINS: '',
         FIRESTORE_EMULATOR_HOST: firestore.address,
