@@ -2,7 +2,7 @@ import type { PriceListInfo } from '../../src/lib/schemas/add-price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { resume } from '../../cli/resolve';
 import { TEST_BATCH } from './batches';
-import { failCommits, isEntries } from './commits';
+import { failCommits, isEntries, isKeyEvent } from './commits';
 import { useCreations } from './creations';
 import { TEST_START } from './database';
 import { updateKey } from './price-lists';
@@ -46,6 +46,13 @@ export function useFailedAttempts() {
     return readKey(key);
   }
 
+  /** Begins an attempt and rejects its later commits, so that its key is left as after a crash. */
+  async function crash(key: string): Promise<void> {
+    const fault = failCommits(database, (call) => isEntries(call) || isKeyEvent(call));
+    await expect(create(key)).rejects.toMatchObject({ code: 'creation_failed' });
+    fault.remove();
+  }
+
   const check = (...keys: string[]) => creations.check(...keys.map((key) => createBody(key)));
 
   const deletePayload = ({ document_id }: KeyRecord) =>
@@ -59,5 +66,5 @@ export function useFailedAttempts() {
     return resume(record, decision, db, context).catch((error: unknown) => error);
   }
 
-  return { database, create, getKey, readKey, fail, check, deletePayload, getPriceList, runResume };
+  return { database, create, getKey, readKey, fail, crash, check, deletePayload, getPriceList, runResume };
 }

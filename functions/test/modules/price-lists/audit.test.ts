@@ -5,14 +5,13 @@ import { release } from '../../../cli/resolve';
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import type { WorkContext } from '../../../src/lib/work-context';
 import { getAuditReads } from '../../support/billed-documents';
-import { failCommits, isEntries, isKeyEvent } from '../../support/commits';
 import { TEST_START } from '../../support/database';
 import { PRODUCTS, useFailedAttempts } from '../../support/failed-attempts';
 import { updateKey } from '../../support/price-lists';
 
 /** Runs the audit without the command: on records as the service stores them, and on records that a test has changed. */
 
-const { database, create, getKey, readKey, fail, deletePayload } = useFailedAttempts();
+const { database, create, getKey, readKey, fail, crash, deletePayload } = useFailedAttempts();
 
 const MINUTE = 60_000;
 const LEASE_MS = 40_000;
@@ -42,11 +41,7 @@ type Status = KeyRecord['status'];
 
 /** Stores a key with an attempt in each status. */
 const STATES = {
-  processing: async () => {
-    const fault = failCommits(database, (call) => isEntries(call) || isKeyEvent(call));
-    await expect(create('a')).rejects.toMatchObject({ code: 'creation_failed' });
-    fault.remove();
-  },
+  processing: () => crash('a'),
   requires_review: () => fail('a'),
   completed: () => create('a'),
   released: async () => {
