@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { MEMORY_PROBE_ENV, type DeployedFunction } from '../../../scripts/harness/deployed';
-import { operations, type OperationName } from '../../../scripts/harness/operations';
+import { operations } from '../../../scripts/harness/operations';
 import { sendTo, startDeployedPackage, type DeployedPackage } from '../support/deployed';
 import { fuzz } from './fuzz';
 import { FUZZED_OPERATIONS } from './requests';
@@ -17,25 +17,21 @@ const seed = Number(process.env['SEED'] ?? 1_000);
 const MORE_MEMORY = 12 * 1024 * 1024;
 
 let deployed: DeployedPackage;
-const served = new Map<OperationName, DeployedFunction>();
+type Fuzzed = (typeof FUZZED_OPERATIONS)[number];
+
+const served = {} as Record<Fuzzed, DeployedFunction>;
 
 beforeAll(async () => {
   deployed = await startDeployedPackage();
   const env = { CORS_ALLOWED_ORIGINS: 'https://dashboard.example.com', ...MEMORY_PROBE_ENV };
-  for (const name of FUZZED_OPERATIONS) served.set(name, await deployed.start(name, env));
+  for (const name of FUZZED_OPERATIONS) served[name] = await deployed.start(name, env);
 });
 afterAll(() => deployed.close());
 
-const processOf = (name: OperationName): DeployedFunction => {
-  const found = served.get(name);
-  if (found === undefined) throw new Error(`${name} is not served`);
-  return found;
-};
-
 /** Returns whether the memory of a process falls below `bytes` within 20 seconds. V8 frees buffers some time after their owners. */
-async function fallsBelow(name: OperationName, bytes: number): Promise<boolean> {
+async function fallsBelow(name: Fuzzed, bytes: number): Promise<boolean> {
   for (let tries = 0; tries < 20; tries += 1) {
-    if ((await processOf(name).readHeapBytes()) < bytes) return true;
+    if ((await served[name].readHeapBytes()) < bytes) return true;
     await delay(1_000);
   }
   return false;
@@ -43,11 +39,11 @@ async function fallsBelow(name: OperationName, bytes: number): Promise<boolean> 
 
 test(`${count} hostile requests from seed ${seed} cause no crash, hang, 5xx, malformed response or memory leak`, async () => {
   // These requests warm up the processes, so caches and compiled code do not count as growth.
-  await fuzz(({ operation }) => processOf(operation).port, 300, 1);
-  const before = new Map<OperationName, number>();
-  for (const name of FUZZED_OPERATIONS) before.set(name, await processOf(name).readHeapBytes());
+  await fuzz(({ operation }) => served[operation].port, 300, 1);
+  const before = new Map<Fuzzed, number>();
+  for (const name of FUZZED_OPERATIONS) before.set(name, await served[name].readHeapBytes());
 
-  const { responses, violations } = await fuzz(({ operation }) => processOf(operation).port, count, seed);
+  const { responses, violations } = await fuzz(({ operation }) => served[operation].port, count, seed);
   expect(violations).toEqual([]);
   // Each of these kinds of response must occur, which shows that requests reach Node's parser and the service. A
   // repeat of one request is exempt.
@@ -55,9 +51,9 @@ test(`${count} hostile requests from seed ${seed} cause no crash, hang, 5xx, mal
   if (count > 1) expect([...responses]).toEqual(expect.arrayContaining(kinds));
 
   for (const name of FUZZED_OPERATIONS) {
-    expect([name, processOf(name).alive()]).toEqual([name, true]);
-    expect(await sendTo(processOf(name), name, operations[name].body)).toMatchObject({ status: 200 });
-    const unforeseen = processOf(name).output.filter((line) => line.includes('"severity":"ERROR"'));
+    expect([name, served[name].alive()]).toEqual([name, true]);
+    expect(await sendTo(served[name], name, operations[name].body)).toMatchObject({ status: 200 });
+    const unforeseen = served[name].output.filter((line) => line.includes('"severity":"ERROR"'));
     expect(unforeseen).toEqual([]);
     expect([name, await fallsBelow(name, (before.get(name) ?? 0) + MORE_MEMORY)]).toEqual([name, true]);
   }
