@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { formatCsv } from '../../cli/csv';
-import type { AddPriceListsBody } from '../support/price-lists';
+import type { PriceListsResponse } from '../../src/lib/schemas/responses';
 import { usePriceListService } from '../support/price-list-service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const submit = async (boq_list_id: string, info: object = {}, products = 2) =>
   (await service.call('addPriceLists', { json: createPriceListBody(products, { boq_list_id, ...info }) }))
-    .json as AddPriceListsBody;
+    .json as PriceListsResponse;
 
 const getKeys = async (...args: string[]) =>
   parseLines((await run('report', '--json', ...args)).out).map((row) => (row as { boq_list_id: string }).boq_list_id);
@@ -161,7 +161,7 @@ test('show --prices joins ids in the order of Firestore, which is not that of Ja
   const product = { price_list_price: 1, expected_forward_cost_price: 2 };
   const { info } = createPriceListBody(0, { boq_list_id: 'a' });
   const { json } = await service.call('addPriceLists', { json: { info, products: { '～': product, '😀': product } } });
-  await service.db.doc(`price_lists/${(json as AddPriceListsBody).price_list?.id}/products/～`).delete();
+  await service.db.doc(`price_lists/${(json as PriceListsResponse).price_list?.id}/products/～`).delete();
   const { out } = await run('show', 'a', '--prices', '-');
   expect(out.split('\r\n').slice(1)).toEqual(['"～",,2', '"😀",1,2', '']);
 });

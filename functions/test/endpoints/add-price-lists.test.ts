@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { addPriceLists } from '../../src/add-price-lists';
+import type { PriceListsResponse } from '../../src/lib/schemas/responses';
 import type { Requests } from '../../../packages/firestore-local/src';
 import { checkInvariants } from '../resilience/invariants';
 import { billCreation, countDocuments, REPLAY } from '../support/billed-documents';
-import { readAllRecords, type AddPriceListsBody } from '../support/price-lists';
+import { readAllRecords } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody, parseSubmission, type PriceListBody } from '../support/submissions';
@@ -20,10 +21,10 @@ beforeEach(async () => {
 
 const submit = (json: unknown) => service.call('addPriceLists', { json });
 
-async function created(json: unknown): Promise<AddPriceListsBody> {
+async function created(json: unknown): Promise<PriceListsResponse> {
   const response = await submit(json);
   expect([response.status, response.json]).toMatchObject([200, { success: true }]);
-  return response.json as AddPriceListsBody;
+  return response.json as PriceListsResponse;
 }
 
 /** Returns a body with random ids of 1,400 bytes, which compress only to 1,050. */

@@ -1,23 +1,16 @@
-import type { CloudEvent, CloudFunction } from 'firebase-functions/v2';
-import functionsTest from 'firebase-functions-test';
 import { StoppedError } from '../../src/lib/errors';
 import { shutdown } from '../../src/lib/instance/shutdown';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
-import { TEST_PROJECT } from '../support/firestore';
 import { isEntries } from '../support/commits';
 import { CRASHED, usePriceListService } from '../support/price-list-service';
 import { writeRecords } from '../support/stored';
 import { waitUntilFired } from '../support/wait-for';
 
-/** The scheduled sweep, called by firebase-functions-test. modules/price-lists/sweep.test.ts tests its decisions. */
+/** The scheduled sweep. modules/price-lists/sweep.test.ts tests its decisions. */
 
 const { service, getKey, failAttempt, expectReplayed } = usePriceListService();
 
-const { cleanup, wrap } = functionsTest({ projectId: TEST_PROJECT });
-afterAll(() => cleanup());
-
-// The types of `wrap` lack the scheduled functions of the 2nd generation, which it can call.
-const deliver: () => Promise<void> = wrap(sweepPriceLists as unknown as CloudFunction<CloudEvent<unknown>>);
+const deliver = async () => sweepPriceLists.run({ scheduleTime: new Date().toISOString() });
 
 const getEvents = () => service.log.map(({ severity, event }) => [severity, event]);
 
@@ -51,7 +44,7 @@ test('a sweep that the instance stops fails its resume, which does not count as 
   const { promise, resolve: letGo } = Promise.withResolvers<undefined>();
   const action = { kind: 'call', run: () => promise } as const;
   const held = service.firestore.faults.inject({ rpc: 'Commit', match: isEntries, action });
-  const swept = deliver() as Promise<unknown>;
+  const swept = deliver();
   await waitUntilFired(held, swept);
   stop.abort(new StoppedError('the instance is stopping'));
   await swept;

@@ -1,5 +1,3 @@
-import type { CloudEvent, CloudFunction } from 'firebase-functions/v2';
-import functionsTest from 'firebase-functions-test';
 import { addPriceLists } from '../../src/add-price-lists';
 import { getTeams } from '../../src/get-teams';
 import * as payloadLimits from '../../src/lib/payload-limits';
@@ -7,7 +5,6 @@ import { listOptions, rangeOptions, sweepOptions, writeOptions } from '../../src
 import * as limits from '../../src/lib/time-limits';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { isEntries } from '../support/commits';
-import { TEST_PROJECT } from '../support/firestore';
 import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
 import { CRASHED } from '../support/price-list-service';
 import { useTestService } from '../support/service';
@@ -16,13 +13,11 @@ import { createPriceListBody } from '../support/submissions';
 /** A function stops itself before the platform would end it. */
 
 const service = useTestService({ getTeams, addPriceLists });
-const { cleanup, wrap } = functionsTest({ projectId: TEST_PROJECT });
 beforeEach(async () => {
   service.reset();
   await writeMarket(service.db);
 });
 afterEach(() => jest.restoreAllMocks());
-afterAll(() => cleanup());
 
 const readKey = async () => {
   const [key] = (await service.db.collection('price_list_idempotency').get()).docs;
@@ -72,9 +67,7 @@ test('a sweep whose resume hangs fails that attempt because of its time limit, a
   await submitAndFail(service, createPriceListBody(501));
   await updateKey((await readKey()).ref, CRASHED);
   holdEntries();
-  // The types of `wrap` lack the scheduled functions of the 2nd generation, which it can call.
-  const deliver: () => Promise<void> = wrap(sweepPriceLists as unknown as CloudFunction<CloudEvent<unknown>>);
-  await runForASecond(sweepOptions, 75, deliver);
+  await runForASecond(sweepOptions, 75, async () => sweepPriceLists.run({ scheduleTime: new Date().toISOString() }));
   const key = await readKey();
   expect([key.get('status'), key.get('failure_cause')]).toEqual(['requires_review', 'timeout']);
   expect(service.log.at(-1)).toMatchObject({ event: 'sweep_ended', deferred: 1, interrupted: true });

@@ -6,16 +6,6 @@ import { readAllDocuments } from './firestore';
 import { requireKeyRecord } from './key-records';
 import type { TestService } from './service';
 
-/** The members of a successful response of add price lists that tests read. */
-export interface AddPriceListsBody {
-  success: boolean;
-  products_count: number;
-  document_id: string;
-  market: { id: string; name: string | null; iso: string | null } | null;
-  expected_forward_cost: { id: string; status: string } | null;
-  price_list: { id: string; status: string } | null;
-}
-
 /** Returns every record except markets, by its path. */
 export async function readAllRecords(db: Firestore): Promise<Record<string, DocumentData>> {
   const written = (await readAllDocuments(db)).filter(({ ref }) => ref.path.split('/', 1)[0] !== 'markets');
