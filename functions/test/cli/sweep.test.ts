@@ -2,7 +2,8 @@ import { PassThrough, Writable } from 'node:stream';
 import { runPriceLists } from '../../cli/main';
 import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import { readAllRecords } from '../support/price-lists';
-import { CRASHED, usePriceListService } from '../support/price-list-service';
+import { CRASHED } from '../support/failed-attempts';
+import { usePriceListService } from '../support/price-list-service';
 import { parseLines, runCommand } from './command';
 
 /** The sweep as a command. functions/test/modules/price-lists/sweep.test.ts tests what it decides about a key. */

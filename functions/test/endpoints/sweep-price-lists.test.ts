@@ -2,7 +2,8 @@ import { StoppedError } from '../../src/lib/errors';
 import { shutdown } from '../../src/lib/instance/shutdown';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { isEntries } from '../support/commits';
-import { CRASHED, usePriceListService } from '../support/price-list-service';
+import { CRASHED } from '../support/failed-attempts';
+import { usePriceListService } from '../support/price-list-service';
 import { writeRecords } from '../support/stored';
 import { waitUntilFired } from '../support/wait-for';
 

@@ -6,7 +6,7 @@ import * as limits from '../../src/lib/time-limits';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { isEntries } from '../support/commits';
 import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
-import { CRASHED } from '../support/price-list-service';
+import { CRASHED } from '../support/failed-attempts';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 

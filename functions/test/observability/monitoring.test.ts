@@ -5,7 +5,7 @@ import { logInstanceStarted } from '../../src/lib/logging/instances';
 import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import { parseLines, runCommand } from '../cli/command';
 import { operationNames, type OperationName } from '../../../scripts/harness/operations';
-import { CRASHED } from '../support/price-list-service';
+import { CRASHED } from '../support/failed-attempts';
 import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
 import { useTestService, type LogLine } from '../support/service';
 import { createPriceListBody } from '../support/submissions';

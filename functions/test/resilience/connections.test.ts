@@ -12,7 +12,7 @@ import { createWorkContext } from '../../src/lib/work-context';
 import { sweep, type SweepResult } from '../../src/price-lists/sweep';
 import { isClaim, isEntries, isKeyEvent } from '../support/commits';
 import { TEST_PROJECT, useFirestoreEmulator } from '../support/firestore';
-import { CRASHED } from '../support/price-list-service';
+import { CRASHED } from '../support/failed-attempts';
 import { updateKey, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';

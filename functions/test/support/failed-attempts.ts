@@ -4,7 +4,6 @@ import { resume } from '../../cli/resolve';
 import { TEST_BATCH } from './batches';
 import { failCommits, isEntries, isKeyEvent } from './commits';
 import { useCreations } from './creations';
-import { TEST_START } from './database';
 import { updateKey } from './price-lists';
 import { createPriceListBody } from './submissions';
 
@@ -14,7 +13,7 @@ export const CRASHED = {
   owner: 'crashed',
   failure: null,
   failure_cause: null,
-  lease_expires_at: TEST_START,
+  lease_expires_at: 1,
 } as const;
 
 export const STOPPED = { failure: 'the instance stops', failure_cause: 'stopped' } as const;

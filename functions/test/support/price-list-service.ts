@@ -5,9 +5,6 @@ import { submitAndFail, updateKey, writeMarket } from './price-lists';
 import { useTestService } from './service';
 import { createPriceListBody } from './submissions';
 
-/** The fields of a key whose process was killed, and whose lease has expired. */
-export const CRASHED = { status: 'processing', failure: null, failure_cause: null, lease_expires_at: 1 };
-
 /** Gives each test of a file add price lists over HTTP, a market, small batches, and functions that take a `boq_list_id`. */
 export function usePriceListService() {
   const service = useTestService({ addPriceLists });
