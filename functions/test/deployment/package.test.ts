@@ -6,7 +6,6 @@ import { DEPLOY_PACKAGE, installDeployPackage, listUploadedFiles } from '../../.
 import { sendRequest } from '../../../scripts/harness/http';
 import { operationNames, operations } from '../../../scripts/harness/operations';
 import { DEPLOYED_HEADERS, startDeployedPackage, type DeployedPackage } from '../support/deployed';
-import { writeMarket } from '../support/price-lists';
 import { writeRecords } from '../support/stored';
 import { waitFor } from '../support/wait-for';
 
@@ -74,7 +73,6 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
   beforeAll(async () => {
     folder = await installDeployPackage();
     installed = await startDeployedPackage({ folder });
-    await writeMarket(installed.db);
     const record = { name: 'A', country_iso: 'ken', team_id: 'team-1', created_at: Date.UTC(2026, 0, 1) };
     for (const collection of ['teams', 'warehouses', 'orders', 'supply_orders'])
       await writeRecords(installed.db, collection, { a: record });

@@ -4,7 +4,7 @@ import type { DeployedFunction } from '../../../scripts/harness/deployed';
 import { openRequest } from '../../../scripts/harness/http';
 import { isEntries } from '../support/commits';
 import { DEPLOYED_HEADERS, sendTo, startDeployedPackage, type DeployedPackage } from '../support/deployed';
-import { AFTER_NEXT_SWEEP, writeMarket } from '../support/price-lists';
+import { AFTER_NEXT_SWEEP } from '../support/price-lists';
 import { createPriceListBody } from '../support/submissions';
 import { waitFor, waitUntilFired } from '../support/wait-for';
 /** Tests how open requests end after SIGTERM, which the platform sends 10 s before SIGKILL. */
@@ -33,7 +33,6 @@ testInWorld(
   'a creation under way is completed; one that comes after the signal is rejected, and claims nothing',
   async (world) => {
     const deployed = await world.start('addPriceLists');
-    await writeMarket(world.db);
     const held = world.firestore.faults.inject({
       rpc: 'Commit',
       match: isEntries,
@@ -64,7 +63,6 @@ testInWorld(
   'a creation that is not over after 5 s fails with a response, failed lists and a key that can be resumed',
   async (world) => {
     const deployed = await world.start('addPriceLists');
-    await writeMarket(world.db);
     const action = { kind: 'hang' } as const;
     const entries = world.firestore.faults.inject({
       rpc: 'Commit',
@@ -98,7 +96,6 @@ testInWorld(
 
 testInWorld('a creation that hangs after its client has left fails, and is logged', async (world) => {
   const deployed = await world.start('addPriceLists');
-  await writeMarket(world.db);
   const action = { kind: 'hang' } as const;
   const entries = world.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action });
   const { request, response } = openRequest(deployed.port, { method: 'POST', headers: DEPLOYED_HEADERS });

@@ -6,7 +6,6 @@ import { resolve } from 'node:path';
 import { TLSSocket, createSecureContext } from 'node:tls';
 import { DEPLOY_PACKAGE, startDeployedFunction } from '../../../scripts/harness/deployed';
 import { DEPLOYED_KEY, sendTo, startDeployedPackage } from '../support/deployed';
-import { writeMarket } from '../support/price-lists';
 import { createPriceListBody } from '../support/submissions';
 
 /** The metadata server refuses access tokens for a while. The built package must retry on both of its channels. */
@@ -56,8 +55,7 @@ async function startFakeGoogleCloud(firestorePort: number) {
 }
 
 test('a read and a creation return 200 when the metadata server refuses the renewal of a token on both channels', async () => {
-  const { firestore, db, close } = await startDeployedPackage();
-  await writeMarket(db);
+  const { firestore, close } = await startDeployedPackage();
   const { cloud, close: closeCloud } = await startFakeGoogleCloud(firestore.port);
   const env = {
     API_KEY: DEPLOYED_KEY,

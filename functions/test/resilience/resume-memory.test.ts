@@ -3,7 +3,7 @@ import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import { createWorkContext } from '../../src/lib/work-context';
 import { createPriceLists } from '../../src/price-lists/create';
 import { startDeployedPackage, type DeployedPackage } from '../support/deployed';
-import { TEST_REQUEST, updateKey, writeMarket } from '../support/price-lists';
+import { TEST_REQUEST, updateKey } from '../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../support/submissions';
 
 /**
@@ -40,7 +40,6 @@ async function createAndCrash(key: string): Promise<void> {
 }
 
 test(`four attempts with ${products} products are resumed in a heap of ${heapMiB} MiB`, async () => {
-  await writeMarket(deployed.db);
   for (const key of KEYS) await createAndCrash(key);
   const { port, output } = await deployed.start('sweepPriceLists', { NODE_OPTIONS: `--max-old-space-size=${heapMiB}` });
   const response = await fetch(`http://127.0.0.1:${port}`, { method: 'POST' }).catch(() => undefined);

@@ -9,18 +9,20 @@ import {
 import { sendRequest } from '../../../scripts/harness/http';
 import { operations, type OperationName } from '../../../scripts/harness/operations';
 import { readDeclaredIndexes } from './declared-indexes';
+import { writeMarket } from './price-lists';
 
 export const DEPLOYED_KEY = 'test-key-1';
 
 export const DEPLOYED_HEADERS = { 'x-api-key': DEPLOYED_KEY, 'content-type': 'application/json' };
 
-/** A Firestore, and the functions of the deploy package over it, each in a process of its own. */
+/** A Firestore with a market, and the functions of the deploy package over it, each in a process of its own. */
 export type DeployedPackage = Awaited<ReturnType<typeof startDeployedPackage>>;
 
 /** @param folder of the deploy package. @param clock the time of Firestore */
 export async function startDeployedPackage({ folder = DEPLOY_PACKAGE, clock = Date.now } = {}) {
   const firestore = await startFirestore({ indexes: readDeclaredIndexes(), clock });
   const db = new Firestore({ projectId: PROJECT, host: firestore.address, ssl: false });
+  await writeMarket(db);
   const started: DeployedFunction[] = [];
   return {
     firestore,
