@@ -10,7 +10,6 @@ import { createPriceListBody } from '../support/submissions';
 
 const declared = readDeclaredIndexes();
 const service = useTestService({ addPriceLists });
-beforeEach(() => service.reset());
 
 test('exemptions save about 4 index entries for each product: a creation of 1,203 products costs 111 instead of 4,953', async () => {
   const { db, call } = service;

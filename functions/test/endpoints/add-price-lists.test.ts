@@ -12,7 +12,6 @@ import { createPriceListBody, parseSubmission, type PriceListBody } from '../sup
 
 const service = useTestService({ addPriceLists });
 beforeEach(async () => {
-  service.reset();
   await writeRecords(service.db, 'markets', {
     'market-1': { name: { en: 'Egypt', ar: 'مصر' }, country_iso: 'egy', currency_iso: ' egp' },
   });

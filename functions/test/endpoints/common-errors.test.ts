@@ -8,7 +8,6 @@ import { withLabels } from '../support/validation';
 const METHODS = ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS', 'PROPFIND'] as const;
 
 const service = useTestService(functions);
-beforeEach(() => service.reset());
 
 describe.each(operationNames)('%s returns', (name) => {
   const { method, cors } = operations[name];

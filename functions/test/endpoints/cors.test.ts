@@ -4,7 +4,6 @@ import { TEST_ORIGIN, useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 
 const service = useTestService(functions);
-beforeEach(() => service.reset());
 
 /** CORS of get warehouses, the only operation that a browser page can call. */
 describe('CORS:', () => {

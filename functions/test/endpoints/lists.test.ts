@@ -7,7 +7,6 @@ import { writeRecords } from '../support/stored';
 /** The operations that return all records of a collection. */
 
 const service = useTestService({ getMarkets, getTeams, getWarehouses });
-beforeEach(() => service.reset());
 
 const NAMED = {
   stored: {

@@ -12,7 +12,6 @@ const MAX_BODY_BYTES = { getOrdersByTeam: MIB, supplyOrdersInvoices: MIB, addPri
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 const service = useTestService(functions);
-beforeEach(() => service.reset());
 
 const valid = (name: PostOperationName) => JSON.stringify(operations[name].body);
 

@@ -13,10 +13,7 @@ import { createPriceListBody } from '../support/submissions';
 /** A function stops itself before the platform would end it. */
 
 const service = useTestService({ getTeams, addPriceLists });
-beforeEach(async () => {
-  service.reset();
-  await writeMarket(service.db);
-});
+beforeEach(() => writeMarket(service.db));
 afterEach(() => jest.restoreAllMocks());
 
 const readKey = async () => {

@@ -8,10 +8,7 @@ import { createPriceListBody } from '../support/submissions';
 /** Tests the log lines of requests and of creations. {@link useTestService} checks them for confidential data. */
 
 const service = useTestService(functions);
-beforeEach(async () => {
-  service.reset();
-  await writeMarket(service.db);
-});
+beforeEach(() => writeMarket(service.db));
 
 const lines = (event: string): LogLine[] => service.log.filter((line) => line['event'] === event);
 const valid = (name: OperationName) => ('body' in operations[name] ? { json: operations[name].body } : {});

@@ -89,7 +89,9 @@ beforeAll(async () => {
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
   useFirestoreEmulator(`127.0.0.1:${(proxy.address() as AddressInfo).port}`, TEST_PROJECT);
-  service.reset();
+});
+
+beforeEach(async () => {
   await writeMarket(service.db);
   expect(await callBoth('first')).toEqual([200, 200]);
 });

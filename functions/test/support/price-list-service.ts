@@ -10,7 +10,6 @@ export function usePriceListService() {
   const service = useTestService({ addPriceLists });
   beforeEach(async () => {
     useTestBatches();
-    service.reset();
     await writeMarket(service.db);
   });
 

@@ -45,20 +45,21 @@ export type TestService = Awaited<ReturnType<typeof startTestService>>['service'
 export type LogLine = Record<string, unknown>;
 
 /**
- * Serves functions to the tests of a file, from before the first test until after the last. The file
- * fails if {@link createLogLeakDetector} finds confidential data in the log.
+ * Serves functions to the tests of a file, from before the first test until after the last. Before each test, it empties
+ * the database and the log, and removes faults and changed settings. The file fails if {@link createLogLeakDetector} finds
+ * confidential data in the log.
  *
  * @returns the service, which is ready from the file's next `beforeAll` on
  */
 export function useTestService(functions: ServedFunctions): TestService {
   const service = {} as TestService;
-  let close: () => Promise<void>;
+  let started: Awaited<ReturnType<typeof startTestService>>;
   beforeAll(async () => {
-    const started = await startTestService(functions);
+    started = await startTestService(functions);
     Object.assign(service, started.service);
-    close = started.close;
   });
-  afterAll(() => close());
+  beforeEach(() => started.reset());
+  afterAll(() => started.close());
   return service;
 }
 
@@ -84,7 +85,7 @@ async function startTestService(functions: ServedFunctions) {
     firestore,
     /** Records the calls that end from now on. */
     recordCalls: () => recordCalls(firestore),
-    /** Every line that the service has logged since the last `reset`. */
+    /** Every line that the service has logged in this test. */
     log,
     /** Returns the port of an operation, for requests that no HTTP client would send. */
     port,
@@ -97,15 +98,14 @@ async function startTestService(functions: ServedFunctions) {
       assertConforms({ operation, method: sent.method }, response);
       return response;
     },
-    /** Changes the service's settings until the next `reset`. Undefined removes a setting. */
+    /** Changes the service's settings until the test ends. Undefined removes a setting. */
     setConfig,
-    /** Empties the database and the log, and removes faults and changed settings. Call it before each test. */
-    reset: () => {
-      firestore.faults.clear();
-      firestore.clear();
-      setConfig(TEST_CONFIG);
-      log.length = 0;
-    },
+  };
+  const reset = () => {
+    firestore.faults.clear();
+    firestore.clear();
+    setConfig(TEST_CONFIG);
+    log.length = 0;
   };
   const close = async () => {
     for (const server of servers.values()) {
@@ -116,8 +116,8 @@ async function startTestService(functions: ServedFunctions) {
     await firestore.close();
     leaks.check();
   };
-  service.reset();
-  return { service, close };
+  reset();
+  return { service, reset, close };
 }
 
 /** Returns the request to send. It has a valid key, and with a body the content type of JSON, unless the test changes them. */
