@@ -1,5 +1,5 @@
 import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore, type FirestoreFront } from '../../../packages/firestore-local/src';
+import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { configureClient, createDatabase } from '../../src/lib/firestore/database';
 import { createWorkContext, WRITE_SIZES, type WorkContext } from '../../src/lib/work-context';
 import { TEST_BATCH } from './batches';
@@ -18,7 +18,7 @@ interface Started {
   clock: ManualClock;
   client: Firestore;
   /** The server of this database, which can inject faults. */
-  firestore: FirestoreFront;
+  firestore: EmbeddedFirestore;
 }
 
 /** Starts a Firestore before the tests of a file, and closes it after the last. */
