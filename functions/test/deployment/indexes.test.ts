@@ -1,7 +1,7 @@
 import { Indexes, type MapValue } from '../../../packages/firestore-local/src';
 import { WRITE_SIZES } from '../../src/lib/work-context';
 import { getResponse, useCreations } from '../support/creations';
-import { readDeclaredIndexes } from '../support/declared-indexes';
+import { readDeclaredIndexes } from '../support/firestore';
 import { createPriceListBody } from '../support/submissions';
 
 /** Counts what the exemptions of firestore.indexes.json save. Other suites would fail if a query needed an exempted index. */

@@ -4,8 +4,7 @@ import { configureClient, createDatabase } from '../../src/lib/firestore/databas
 import { createWorkContext, WRITE_SIZES, type WorkContext } from '../../src/lib/work-context';
 import { TEST_BATCH } from './batches';
 import { ManualClock } from './clock';
-import { readDeclaredIndexes } from './declared-indexes';
-import { TEST_PROJECT, recordCalls, useFirestoreEmulator } from './firestore';
+import { readDeclaredIndexes, recordCalls, TEST_PROJECT, useFirestoreEmulator } from './firestore';
 
 /** The time of the clock when a test begins, in Unix milliseconds. */
 export const TEST_START = Date.UTC(2026, 5, 1);

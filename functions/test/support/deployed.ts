@@ -8,7 +8,7 @@ import {
 } from '../../../scripts/harness/deployed';
 import { sendRequest } from '../../../scripts/harness/http';
 import { operations, type OperationName } from '../../../scripts/harness/operations';
-import { readDeclaredIndexes } from './declared-indexes';
+import { readDeclaredIndexes } from './firestore';
 import { writeMarket } from './price-lists';
 
 export const DEPLOYED_KEY = 'test-key-1';

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Firestore, Query, QueryDocumentSnapshot } from 'firebase-admin/firestore';
 import {
   clearEmulator,
@@ -5,9 +6,11 @@ import {
   startFirestoreFront,
   type EndedCall,
   type FirestoreFront,
+  type IndexDefinitions,
 } from '../../../packages/firestore-local/src';
 import { subcollections } from '../../src/lib/firestore/collections';
-import { readDeclaredIndexes } from './declared-indexes';
+
+export const readDeclaredIndexes = () => JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;
 
 /** The `host:port` of another Firestore for the tests, such as Google's emulator (docs/testing.md). */
 export const { TEST_FIRESTORE } = process.env;

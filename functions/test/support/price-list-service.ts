@@ -1,6 +1,7 @@
 import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/schemas/key-record';
-import { TEST_BATCH, useTestBatches } from './batches';
+import { WRITE_SIZES } from '../../src/lib/work-context';
+import { TEST_BATCH } from './batches';
 import { submitAndFail, updateKey, writeMarket } from './price-lists';
 import { useTestService } from './service';
 import { createPriceListBody } from './submissions';
@@ -9,7 +10,7 @@ import { createPriceListBody } from './submissions';
 export function usePriceListService() {
   const service = useTestService({ addPriceLists });
   beforeEach(async () => {
-    useTestBatches();
+    jest.replaceProperty(WRITE_SIZES, 'batchEntries', TEST_BATCH);
     await writeMarket(service.db);
   });
 
