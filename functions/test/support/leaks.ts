@@ -1,8 +1,6 @@
 import type { ReceivedResponse } from '../../../scripts/harness/received-response';
 import type { OperationName } from '../../../scripts/harness/operations';
 
-export type LogLeakDetector = ReturnType<typeof createLogLeakDetector>;
-
 /** Maximum number of texts of one body to search for. More texts of a large body are unlikely to find another leak. */
 const MAX_TEXTS_PER_BODY = 50;
 

@@ -10,7 +10,7 @@ import { assertConforms } from '../../../scripts/harness/conformance';
 import type { ReceivedResponse } from '../../../scripts/harness/received-response';
 import { TEST_PROJECT, recordCalls, startTestFirestore, useFirestoreEmulator } from './firestore';
 import { sendRequest, type RequestSpec } from '../../../scripts/harness/http';
-import { createLogLeakDetector, type LogLeakDetector } from './leaks';
+import { createLogLeakDetector } from './leaks';
 import { operationNames, operations, type OperationName } from '../../../scripts/harness/operations';
 
 export const TEST_API_KEY = 'test-key-1';
@@ -69,7 +69,7 @@ async function startTestService(functions: ServedFunctions) {
 
   const log: LogLine[] = [];
   const leaks = createLogLeakDetector();
-  captureLog(log, leaks);
+  captureLog(log, leaks.logged);
   startInstance();
   const servers = new Map<OperationName, Server>();
   for (const name of operationNames) {
@@ -148,9 +148,9 @@ function setConfig(settings: Partial<Settings>): void {
 }
 
 /** Keeps the service's log lines. Anything else is printed. */
-function captureLog(log: LogLine[], leaks: LogLeakDetector): void {
+function captureLog(log: LogLine[], onText: (text: string) => void): void {
   takeConsoleLines((values) => {
-    leaks.logged(values.map(String).join(' '));
+    onText(values.map(String).join(' '));
     const line = parsed(values[0]);
     if (line !== undefined) log.push(line);
     return line !== undefined;
