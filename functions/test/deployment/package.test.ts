@@ -5,7 +5,7 @@ import { assertConforms } from '../../../scripts/harness/conformance';
 import { DEPLOY_PACKAGE, installDeployPackage, listUploadedFiles } from '../../../scripts/harness/deployed';
 import { sendRequest } from '../../../scripts/harness/http';
 import { operationNames, operations } from '../../../scripts/harness/operations';
-import { DEPLOYED_HEADERS, startDeployedPackage, type DeployedPackage } from '../support/deployed';
+import { DEPLOYED_HEADERS, getLogged, startDeployedPackage, type DeployedPackage } from '../support/deployed';
 import { writeRecords } from '../support/stored';
 import { waitFor } from '../support/wait-for';
 
@@ -92,11 +92,11 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
   });
 
   test.each(operationNames)('%s accepts both API keys of a rotation, and logs one line per request', async (name) => {
-    const { port, output } = await installed.start(name, { API_KEY: 'new-key\nold-key\n' });
+    const started = await installed.start(name, { API_KEY: 'new-key\nold-key\n' });
     const { method, body } = operations[name];
     for (const key of ['new-key', 'old-key']) {
       const headers = { ...DEPLOYED_HEADERS, 'x-api-key': key };
-      const response = await sendRequest(port, {
+      const response = await sendRequest(started.port, {
         method,
         headers,
         body: body === undefined ? '' : JSON.stringify(body),
@@ -105,22 +105,22 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
       expect(response).toMatchObject({ status: 200, json: read });
       assertConforms({ operation: name, method }, response);
     }
-    const listRequests = () => output.filter((line) => line.includes('"event":"request"'));
-    await waitFor(() => listRequests().length >= 2);
+    const getRequests = () => getLogged(started, 'request');
+    await waitFor(() => getRequests().length >= 2);
     const request = { operation: name, status: 200 };
-    expect(listRequests().map((line) => JSON.parse(line) as object)).toMatchObject([request, request]);
+    expect(getRequests()).toMatchObject([request, request]);
   });
 
   test('an instance logs the version and the build id of the deploy package, and its version of Node', async () => {
-    const { output } = await installed.start('getTeams');
-    const findStart = () => output.find((line) => line.includes('"event":"instance_started"'));
-    await waitFor(() => findStart() !== undefined);
+    const started = await installed.start('getTeams');
+    await waitFor(() => getLogged(started, 'instance_started').length > 0);
     const { version, config } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
       version: string;
       config: { build: string };
     };
     expect(config.build).toMatch(/^[0-9a-f]{40}$/);
-    expect(JSON.parse(findStart() ?? '')).toMatchObject({ version, commit: config.build, node: process.version });
+    const line = { version, commit: config.build, node: process.version };
+    expect(getLogged(started, 'instance_started')).toMatchObject([line]);
   });
 });
 

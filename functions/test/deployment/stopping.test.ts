@@ -1,9 +1,8 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { DeployedFunction } from '../../../scripts/harness/deployed';
 import { openRequest } from '../../../scripts/harness/http';
 import { isEntries } from '../support/commits';
-import { DEPLOYED_HEADERS, sendTo, startDeployedPackage, type DeployedPackage } from '../support/deployed';
+import { DEPLOYED_HEADERS, getLogged, sendTo, startDeployedPackage, type DeployedPackage } from '../support/deployed';
 import { AFTER_NEXT_SWEEP } from '../support/price-lists';
 import { createPriceListBody } from '../support/submissions';
 import { waitFor, waitUntilFired } from '../support/wait-for';
@@ -20,11 +19,6 @@ const testInWorld = (title: string, run: (world: DeployedPackage) => Promise<voi
     },
     300_000,
   );
-
-const logged = ({ output }: DeployedFunction, event: string) =>
-  output
-    .filter((line) => line.includes(`"event":"${event}"`))
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 const readStatuses = async ({ db }: DeployedPackage, collection: string) =>
   (await db.collection(collection).get()).docs.map((document) => document.get('status') as unknown);
@@ -50,7 +44,7 @@ testInWorld(
     );
     await sendTo(deployed, 'addPriceLists', {});
     const exitCode = deployed.stop();
-    await waitFor(() => logged(deployed, 'instance_stopping').length > 0);
+    await waitFor(() => getLogged(deployed, 'instance_stopping').length > 0);
     socket.write(`\r\n${late}`);
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 500 .*\r\nConnection: close\r\n/s);
     expect(await response).toMatchObject({ status: 200, headers: { connection: 'close' } });
@@ -83,11 +77,11 @@ testInWorld(
     expect(tookMs).toBeGreaterThan(4_900);
     expect(tookMs).toBeLessThan(8_000);
     expect(await exitCode).toBe(0);
-    expect(logged(deployed, 'request')).toMatchObject([{ operation: 'addPriceLists', status: 500 }]);
-    expect(logged(deployed, 'price_list_failed')).toMatchObject([
+    expect(getLogged(deployed, 'request')).toMatchObject([{ operation: 'addPriceLists', status: 500 }]);
+    expect(getLogged(deployed, 'price_list_failed')).toMatchObject([
       { reason: expect.stringContaining('instance is stopping') as string },
     ]);
-    expect(logged(deployed, 'instance_stopped')).toMatchObject([{ unanswered: 0 }]);
+    expect(getLogged(deployed, 'instance_stopped')).toMatchObject([{ unanswered: 0 }]);
     expect(await readStatuses(world, 'price_lists')).toEqual(['failed']);
     expect(await readStatuses(world, 'expected_forward_costs')).toEqual(['failed']);
     expect(await readStatuses(world, 'price_list_idempotency')).toEqual(['requires_review']);
@@ -104,10 +98,10 @@ testInWorld('a creation that hangs after its client has left fails, and is logge
   request.destroy();
   await expect(response).rejects.toThrow('socket hang up');
   expect(await deployed.stop()).toBe(0);
-  expect(logged(deployed, 'price_list_failed')).toMatchObject([
+  expect(getLogged(deployed, 'price_list_failed')).toMatchObject([
     { reason: expect.stringContaining('instance is stopping') as string },
   ]);
-  expect(logged(deployed, 'request')).toMatchObject([{ operation: 'addPriceLists', client_gone: true }]);
+  expect(getLogged(deployed, 'request')).toMatchObject([{ operation: 'addPriceLists', client_gone: true }]);
   expect(await readStatuses(world, 'price_list_idempotency')).toEqual(['requires_review']);
 });
 

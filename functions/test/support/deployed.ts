@@ -55,3 +55,9 @@ export const sendTo = ({ port }: DeployedFunction, name: OperationName, json?: u
     headers: DEPLOYED_HEADERS,
     body: json === undefined ? '' : JSON.stringify(json),
   });
+
+/** Returns the lines of an event that a function has logged. */
+export const getLogged = ({ output }: DeployedFunction, event: string) =>
+  output
+    .filter((line) => line.includes(`"event":"${event}"`))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
