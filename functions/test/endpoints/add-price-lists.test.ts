@@ -3,19 +3,14 @@ import { addPriceLists } from '../../src/add-price-lists';
 import type { PriceListsResponse } from '../../src/lib/schemas/responses';
 import type { EndedCall, Requests } from '../../../packages/firestore-local/src';
 import { checkInvariants } from '../resilience/invariants';
-import { readAllRecords } from '../support/price-lists';
+import { readAllRecords, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
-import { writeRecords } from '../support/stored';
 import { createPriceListBody, parseSubmission, type PriceListBody } from '../support/submissions';
 
 /** Add price lists over HTTP. ../modules/price-lists tests what it stores, and why a creation fails. */
 
 const service = useTestService({ addPriceLists });
-beforeEach(async () => {
-  await writeRecords(service.db, 'markets', {
-    'market-1': { name: { en: 'Egypt', ar: 'مصر' }, country_iso: 'egy', currency_iso: ' egp' },
-  });
-});
+beforeEach(() => writeMarket(service.db));
 
 const submit = (json: unknown) => service.call('addPriceLists', { json });
 
