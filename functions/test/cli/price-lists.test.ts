@@ -1,7 +1,4 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { TEST_BATCH } from '../support/batches';
@@ -21,8 +18,6 @@ const anyNumber = expect.any(Number) as number;
 
 const { service, createBody, getKey, failAttempt } = usePriceListService();
 const BODY = createBody(KEY);
-const folder = mkdtempSync(join(tmpdir(), 'payloads-'));
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const submit = (json: object = BODY) => service.call('addPriceLists', { json });
 
@@ -227,18 +222,6 @@ describe('an id that another client has chosen as its own boq_list_id', () => {
     await getKey(KEY).delete();
     expect((await run('show', 'same')).code).toBe(0);
   });
-});
-
-test('show --payload writes only to a new file', async () => {
-  await failAttempt(KEY);
-  const file = join(folder, 'payload.json');
-  const written = await run('show', KEY, '--payload', file);
-  expect(written).toMatchObject({ code: 0, out: containing('Wrote the accepted payload, ') });
-  const content = readFileSync(file, 'utf8');
-  expect(JSON.parse(content)).toMatchObject({ products: BODY.products });
-  const refused = containing('payload.json" cannot be written: the file already exists. Name another file.\n');
-  expect(await run('show', KEY, '--payload', file)).toMatchObject({ code: 1, err: refused });
-  expect(readFileSync(file, 'utf8')).toBe(content);
 });
 
 test('the printed command repeats --project', async () => {
