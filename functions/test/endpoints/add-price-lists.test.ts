@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { addPriceLists } from '../../src/add-price-lists';
 import type { PriceListsResponse } from '../../src/lib/schemas/responses';
 import type { EndedCall, Requests } from '../../../packages/firestore-local/src';
@@ -29,23 +29,6 @@ function createLargePriceListBody(count: number): PriceListBody {
 }
 
 describe('a new request', () => {
-  test('stores the id of its API key', async () => {
-    service.setConfig({ API_KEY: 'first-key\nsecond-key' });
-    const headers = { 'x-api-key': 'second-key' };
-    await service.call('addPriceLists', { json: createPriceListBody(1), headers });
-    const [request] = (await service.db.collection('price_list_requests').get()).docs;
-    expect(request?.get('key_id')).toBe(createHash('sha256').update('second-key').digest('hex').slice(0, 8));
-  });
-
-  test('for an existing market returns the market, and both lists as ready', async () => {
-    expect(await created(createPriceListBody(3))).toMatchObject({
-      products_count: 3,
-      market: { id: 'market-1', name: 'Egypt', iso: 'EGY' },
-      expected_forward_cost: { status: 'ready', currency: 'EGP', new_date: { year: 2026, month: 6 } },
-      price_list: { status: 'ready', currency: 'EGP', date: '06/2026' },
-    });
-  });
-
   test('for a market id that no document can have stores a request record and no lists', async () => {
     const nothing = { market: null, expected_forward_cost: null, price_list: null };
     expect(await created(createPriceListBody(2, { market_id: 'a/b' }))).toMatchObject(nothing);
