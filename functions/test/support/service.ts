@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { http, type HttpFunction } from '@google-cloud/functions-framework';
@@ -76,7 +77,9 @@ async function startTestService(functions: ServedFunctions) {
     const served = functions[name];
     if (served === undefined) continue;
     http(name, served as HttpFunction);
-    servers.set(name, await listening(getTestServer(name)));
+    const server = getTestServer(name).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    servers.set(name, server);
   }
   const port = (operation: OperationName) => (servers.get(operation)?.address() as AddressInfo).port;
   const service = {
@@ -133,11 +136,6 @@ function toRequestSpec(operation: OperationName, { method, headers = {}, body, j
     headers: Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)),
     ...(content === undefined ? {} : { body: content }),
   };
-}
-
-async function listening(server: Server): Promise<Server> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return server;
 }
 
 function setConfig(settings: Partial<Settings>): void {
