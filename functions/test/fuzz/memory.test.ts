@@ -25,43 +25,29 @@ const PRICES = '"price_list_price":1.5,"expected_forward_cost_price":2.5';
 
 const toId = (n: number): string => n.toString(36);
 
-/** `values`: how many values each item counts. */
-interface Kind {
-  start: string;
-  item: (n: number) => string;
-  values: number;
-  end: string;
-}
+/** The member of the body that has the items, and how many values each item counts. */
+type Kind = [title: string, member: 'products' | 'x', values: number, createItem: (n: number) => string];
 
-const KINDS: Record<string, Kind> = {
-  'dense products': { start: `{${INFO},"products":{`, item: (n) => `"${toId(n)}":{${PRICES}}`, values: 3, end: '}}' },
-  'identifiers with escapes': {
-    start: `{${INFO},"products":{`,
-    item: (n) => `"\\"${toId(n)}":{${PRICES}}`,
-    values: 3,
-    end: '}}',
-  },
-  'names with escapes': { start: `{${INFO},"x":{`, item: (n) => `"\\n${toId(n)}":0`, values: 1, end: '}}' },
-  'long names': { start: `{${INFO},"x":{`, item: (n) => `"${toId(n).padEnd(12, '.')}":""`, values: 1, end: '}}' },
-  'products with a member each': {
-    start: `{${INFO},"products":{`,
-    item: (n) => `"${toId(n)}":{"u${toId(n)}":0,${PRICES}}`,
-    values: 4,
-    end: '}}',
-  },
-};
+const KINDS: Kind[] = [
+  ['dense products', 'products', 3, (n) => `"${toId(n)}":{${PRICES}}`],
+  ['identifiers with escapes', 'products', 3, (n) => `"\\"${toId(n)}":{${PRICES}}`],
+  ['names with escapes', 'x', 1, (n) => `"\\n${toId(n)}":0`],
+  ['long names', 'x', 1, (n) => `"${toId(n).padEnd(12, '.')}":""`],
+  ['products with a member each', 'products', 4, (n) => `"${toId(n)}":{"u${toId(n)}":0,${PRICES}}`],
+];
 
 /** Returns JSON that has as many values for its bytes as the service accepts. */
-function writeBody({ start, item, values, end }: Kind): Buffer {
+function writeBody(member: string, values: number, createItem: (n: number) => string): Buffer {
+  const start = `{${INFO},"${member}":{`;
   const items: string[] = [];
   const maxItems = Math.floor(getMaxValues(bodyMiB * MIB) / values) - 10;
-  for (let left = bodyMiB * MIB - start.length - end.length; items.length < maxItems;) {
-    const text = item(items.length);
+  for (let left = bodyMiB * MIB - start.length - 2; items.length < maxItems;) {
+    const text = createItem(items.length);
     left -= text.length + 1;
     if (left < 0) break;
     items.push(text);
   }
-  return gzipSync(start + items.join() + end, { level: 1 });
+  return gzipSync(`${start}${items.join()}}}`, { level: 1 });
 }
 
 const headers = { ...DEPLOYED_HEADERS, 'content-encoding': 'gzip' };
@@ -72,24 +58,21 @@ beforeAll(async () => {
 });
 afterAll(() => deployed.close());
 
-test.each(Object.entries(KINDS))(
-  'an instance lives on after the bodies of %s that it takes at once',
-  async (_, kind) => {
-    const { port, readRss, stop } = await deployed.start('addPriceLists', {
-      NODE_OPTIONS: `${MEMORY_PROBE_ENV.NODE_OPTIONS} --max-old-space-size=${heapMiB}`,
-    });
-    // The body is sent in chunks, because the response can come before the body is complete.
-    const sendBody = async (bytes: Buffer) =>
-      (await sendRequest(port, { method: 'POST', headers, body: [bytes] })).status;
-    const body = writeBody(kind);
-    const statuses = await Promise.all(Array.from({ length: writeOptions.concurrency }, () => sendBody(body)));
-    for (const status of statuses) expect([200, 400, 409, 413]).toContain(status);
-    const peakMiB = Math.round((await readRss()).peakRss / MIB);
-    expect(await sendBody(gzipSync(JSON.stringify(operations.addPriceLists.body)))).toBe(200);
-    await stop();
-    process.stdout.write(`${peakMiB} MiB\n`);
-    // A working measurement shows more than the idle process.
-    expect(peakMiB).toBeGreaterThan(150);
-    expect(peakMiB).toBeLessThan(rssMiB);
-  },
-);
+test.each(KINDS)('an instance lives on after the bodies of %s that it takes at once', async (_, ...kind) => {
+  const { port, readRss, stop } = await deployed.start('addPriceLists', {
+    NODE_OPTIONS: `${MEMORY_PROBE_ENV.NODE_OPTIONS} --max-old-space-size=${heapMiB}`,
+  });
+  // The body is sent in chunks, because the response can come before the body is complete.
+  const sendBody = async (bytes: Buffer) =>
+    (await sendRequest(port, { method: 'POST', headers, body: [bytes] })).status;
+  const body = writeBody(...kind);
+  const statuses = await Promise.all(Array.from({ length: writeOptions.concurrency }, () => sendBody(body)));
+  for (const status of statuses) expect([200, 400, 409, 413]).toContain(status);
+  const peakMiB = Math.round((await readRss()).peakRss / MIB);
+  expect(await sendBody(gzipSync(JSON.stringify(operations.addPriceLists.body)))).toBe(200);
+  await stop();
+  process.stdout.write(`${peakMiB} MiB\n`);
+  // A working measurement shows more than the idle process.
+  expect(peakMiB).toBeGreaterThan(150);
+  expect(peakMiB).toBeLessThan(rssMiB);
+});
