@@ -15,7 +15,7 @@ import { KeyMonitor } from './monitor';
  * completes the attempts that remain. In the schedules of ../simulation, processes can die at any call.
  */
 
-/** When the process is killed: before or after a commit takes effect. And what the next process responds: its status and Idempotent-Replayed. */
+/** The status and the Idempotent-Replayed header of the next process's response, by what the killed one left. */
 const NOTHING = [200, undefined];
 const CLAIM = [409, undefined];
 const READY = [200, 'true'];
