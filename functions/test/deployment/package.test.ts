@@ -1,5 +1,5 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import * as functions from '../../src';
 import { assertConforms } from '../../../scripts/harness/conformance';
 import { DEPLOY_PACKAGE, installDeployPackage, listUploadedFiles } from '../../../scripts/harness/deployed';
@@ -86,8 +86,9 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     const { components } = JSON.parse(await readFile(join(folder, 'sbom.cdx.json'), 'utf8')) as BillOfMaterials;
     const listed = components.map(({ name, version }) => `${name}@${version}`);
     const bundled = [...(await listBundledFolders()), ...ES_MODULES.map((name) => `node_modules/${name}`)];
-    const installed = (await listInstalledFolders(folder)).map((path) => join(folder, path));
-    const expected = await Promise.all([...bundled, ...installed].map(readNameAndVersion));
+    const { packages } = JSON.parse(await readFile(join(folder, 'node_modules/.package-lock.json'), 'utf8')) as Lock;
+    const installed = Object.entries(packages).map(([path, { version }]) => `${toName(path)}@${version}`);
+    const expected = [...(await Promise.all(bundled.map(readNameAndVersion))), ...installed];
     expect(listed).toEqual([...new Set(expected)].sort());
   });
 
@@ -151,12 +152,7 @@ async function listBundledFolders(): Promise<string[]> {
   return [...new Set([...folders].map(([, folder = '']) => folder))];
 }
 
-/** Lists the folders of all installed packages, including nested ones. */
-async function listInstalledFolders(folder: string): Promise<string[]> {
-  const files = await readdir(join(folder, 'node_modules'), { recursive: true });
-  const manifests = files.filter((file) => /(^|\/node_modules\/)(@[^/]+\/)?[^/@][^/]*\/package\.json$/.test(file));
-  return manifests.map((file) => dirname(join('node_modules', file)));
-}
+const toName = (path: string): string => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
 
 async function readNameAndVersion(folder: string): Promise<string> {
   const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Record<string, string>;

@@ -48,7 +48,7 @@ export async function startDeployedPackage({ folder = DEPLOY_PACKAGE, clock = Da
   };
 }
 
-/** Sends a request with a valid key to a function that {@link DeployedPackage} has started, by default a valid one. */
+/** Sends a request with a valid key to a function of the deploy package. */
 export const sendTo = ({ port }: DeployedFunction, name: OperationName, json?: unknown) =>
   sendRequest(port, {
     method: operations[name].method,

@@ -34,6 +34,14 @@ const findViolations = async (rule: Rule, sampleSize?: number) =>
 const set = (path: string, data: DocumentData) => database.client.doc(path).set(data);
 const change = (path: string, data: DocumentData) => database.client.doc(path).update(data);
 
+/** Changes a record, and expects that the audit finds just this violation. Then the record is as before. */
+async function expectChanged(path: string, data: DocumentData, rule: Rule, message: string): Promise<void> {
+  const stored = (await database.client.doc(path).get()).data() ?? {};
+  await change(path, data);
+  expect(await runAudit(0)).toMatchObject({ found: [[rule, 'a', path, message]] });
+  await set(path, stored);
+}
+
 async function runRelease(key: string): Promise<void> {
   const { db, context } = database.open();
   await release(await readKey(key), { by: 'ada', reason: 'x' }, db, context);
@@ -258,12 +266,8 @@ describe('a request record', () => {
 
   test('of a released attempt says when, why and by whom', async () => {
     const { request } = await store('released');
-    for (const field of ['at', 'failure', 'failure_cause', 'actions']) {
-      const stored = (await database.client.doc(request).get()).data() ?? {};
-      await change(request, { [`released.${field}`]: 'x' });
-      expect(await findViolations('request')).toEqual([[request, 'differs from its attempt: released']]);
-      await set(request, stored);
-    }
+    for (const field of ['at', 'failure', 'failure_cause', 'actions'])
+      await expectChanged(request, { [`released.${field}`]: 'x' }, 'request', 'differs from its attempt: released');
   });
 });
 
@@ -318,13 +322,6 @@ describe('a response', () => {
 });
 
 describe.each(['costs', 'prices'] as const)('a list of %s', (list) => {
-  const expectChanged = async (path: string, data: DocumentData, rule: Rule, message: string) => {
-    const stored = (await database.client.doc(path).get()).data() ?? {};
-    await change(path, data);
-    expect(await runAudit(0)).toMatchObject({ found: [[rule, 'a', path, message]] });
-    await set(path, stored);
-  };
-
   test('with fields that differ from its attempt is named with them, once', async () => {
     const { [list]: path } = await store('completed');
     const expectNames = (data: DocumentData, names: string) =>
