@@ -42,7 +42,8 @@ test('a sweep that the instance stops fails its resume, which does not count as 
   await failAttempt('a', { ...CRASHED, failed_tries: 0 });
   const stop = new AbortController();
   jest.replaceProperty(shutdown, 'abortWrites', stop);
-  const action = { kind: 'hang' } as const;
+  const { promise, resolve: letGo } = Promise.withResolvers<undefined>();
+  const action = { kind: 'call', run: () => promise } as const;
   const held = service.firestore.faults.inject({ rpc: 'Commit', match: isEntries, action });
   const swept = deliver();
   await waitUntilFired(held, swept);
@@ -56,6 +57,7 @@ test('a sweep that the instance stops fails its resume, which does not count as 
     failed_tries: 1,
     actions: [],
   });
+  letGo(undefined);
   jest.restoreAllMocks();
 });
 

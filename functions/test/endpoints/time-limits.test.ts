@@ -22,8 +22,16 @@ const readKey = async () => {
   return key;
 };
 
-const hangEntries = () =>
-  service.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action: { kind: 'hang' } });
+let endTest = (): unknown => undefined;
+afterEach(() => endTest());
+
+/** Holds the commits of entries until the test ends. */
+function holdEntries(): void {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  endTest = () => resolve(undefined);
+  const action = { kind: 'call', run: () => promise } as const;
+  service.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action });
+}
 
 /**
  * Runs a function whose timeout leaves it one second, besides the time that it has to reserve. A function
@@ -45,7 +53,7 @@ test('a read that hangs gets a 500', async () => {
 });
 
 test('a creation that hangs requires review because of its time limit, and gets a 500', async () => {
-  hangEntries();
+  holdEntries();
   const call = () => service.call('addPriceLists', { json: createPriceListBody(2) });
   const { status } = await runForASecond(addPriceLists.operation.runtimeOptions, 75, call);
   const key = await readKey();
@@ -55,7 +63,7 @@ test('a creation that hangs requires review because of its time limit, and gets 
 test('a sweep whose resume hangs fails that attempt because of its time limit, and ends', async () => {
   await submitAndFail(service, createPriceListBody(501));
   await updateKey((await readKey()).ref, CRASHED);
-  hangEntries();
+  holdEntries();
   await runForASecond(sweepOptions, 75, async () => sweepPriceLists.run({ scheduleTime: new Date().toISOString() }));
   const key = await readKey();
   expect([key.get('status'), key.get('failure_cause')]).toEqual(['requires_review', 'timeout']);
