@@ -1,5 +1,5 @@
 import { keyDocumentId } from '../../src/lib/schemas/key-record';
-import type { AddPriceListsBody } from '../support/price-lists';
+import type { PriceListsResponse } from '../../src/lib/schemas/responses';
 import { usePriceListService } from '../support/price-list-service';
 import { parseLines, runCommand } from './command';
 
@@ -7,10 +7,10 @@ import { parseLines, runCommand } from './command';
 
 const { service, createBody } = usePriceListService();
 
-async function submit(key: string, json: object = createBody(key)): Promise<AddPriceListsBody> {
+async function submit(key: string, json: object = createBody(key)): Promise<PriceListsResponse> {
   const response = await service.call('addPriceLists', { json });
   expect(response.status).toBe(200);
-  return response.json as AddPriceListsBody;
+  return response.json as PriceListsResponse;
 }
 
 interface AuditLine {

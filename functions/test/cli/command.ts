@@ -1,32 +1,11 @@
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { build } from 'esbuild';
 import { runPriceLists } from '../../cli/main';
-import { startProgram } from '../../../scripts/harness/programs';
 
 export interface CommandOutput {
   code: number | null;
   out: string;
   err: string;
-}
-
-export interface RunningCommand {
-  process: ChildProcess;
-  /** Resolves when the process ends. */
-  output: Promise<CommandOutput>;
-}
-
-export interface CommandProgram {
-  start: (...args: string[]) => RunningCommand;
-  /** Runs a line in `sh`. In the line, `"$@"` is the command with its arguments. */
-  runInShell: (line: string, ...args: string[]) => Promise<CommandOutput>;
-  remove: () => Promise<void>;
 }
 
 /** Runs a command in this process, because it takes longer to start another process. */
@@ -57,40 +36,3 @@ export const parseLines = (out: string): unknown[] =>
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line) as unknown);
-
-/** Bundles the command, so that it starts fast. Its packages stay outside the bundle. */
-export async function buildCommand(): Promise<CommandProgram> {
-  const folder = mkdtempSync(join(tmpdir(), 'command-'));
-  const program = join(folder, 'price-lists.cjs');
-  await build({
-    entryPoints: ['functions/cli/price-lists.ts'],
-    outfile: program,
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    packages: 'external',
-    logLevel: 'error',
-  });
-  const env = {
-    // The bundle finds its packages and the Firestore of its test from any folder.
-    NODE_PATH: resolve('node_modules'),
-    FIRESTORE_EMULATOR_HOST: process.env['FIRESTORE_EMULATOR_HOST'],
-    GCLOUD_PROJECT: process.env['GCLOUD_PROJECT'],
-    METADATA_SERVER_DETECTION: 'none',
-    NODE_COMPILE_CACHE: join(folder, 'compile-cache'),
-  };
-  const startIn = (executable: string, ...args: string[]): RunningCommand => {
-    const child = startProgram(executable, args, { env });
-    let out = '';
-    let err = '';
-    child.stdout.on('data', (data: Buffer) => (out += data.toString()));
-    child.stderr.on('data', (data: Buffer) => (err += data.toString()));
-    const output = once(child, 'close').then(([code]) => ({ code: code as number | null, out, err }));
-    return { process: child, output };
-  };
-  return {
-    start: (...args) => startIn(process.execPath, program, ...args),
-    runInShell: (line, ...args) => startIn('sh', '-c', line, 'sh', process.execPath, program, ...args).output,
-    remove: () => rm(folder, { recursive: true }),
-  };
-}

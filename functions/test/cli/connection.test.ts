@@ -11,7 +11,6 @@ import { runCommand } from './command';
 
 const service = useTestService({});
 beforeEach(() => {
-  service.reset();
   jest.replaceProperty(process, 'env', { ...process.env });
 });
 afterEach(() => jest.restoreAllMocks());

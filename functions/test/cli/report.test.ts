@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { formatCsv } from '../../cli/csv';
-import type { AddPriceListsBody } from '../support/price-lists';
+import type { PriceListsResponse } from '../../src/lib/schemas/responses';
 import { usePriceListService } from '../support/price-list-service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const submit = async (boq_list_id: string, info: object = {}, products = 2) =>
   (await service.call('addPriceLists', { json: createPriceListBody(products, { boq_list_id, ...info }) }))
-    .json as AddPriceListsBody;
+    .json as PriceListsResponse;
 
 const getKeys = async (...args: string[]) =>
   parseLines((await run('report', '--json', ...args)).out).map((row) => (row as { boq_list_id: string }).boq_list_id);
@@ -75,16 +75,12 @@ test('report reads more requests than one call returns, and each key of a page o
   expect(err).toContain('201 requests shown, 201 read. 204 document reads.\n');
 });
 
-test('report selects by market, sender, status and time', async () => {
-  const [today = '', dayAfterNext = ''] = [0, 2].map((days) =>
-    new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10),
-  );
+test('report selects by market and by status', async () => {
   await submit('a');
   await submit('b', { market_id: 'nowhere' });
   await failAttempt('c');
   expect(await getKeys('--market', 'nowhere')).toEqual(['b']);
   expect(await getKeys('--status', 'requires_review', 'processing')).toEqual(['c']);
-  expect(await getKeys('--from', today, '--to', dayAfterNext)).toEqual(['c', 'b', 'a']);
   expect(await run('report', '--from', '2026-02-30')).toMatchObject({ code: 2 });
 });
 
@@ -161,7 +157,7 @@ test('show --prices joins ids in the order of Firestore, which is not that of Ja
   const product = { price_list_price: 1, expected_forward_cost_price: 2 };
   const { info } = createPriceListBody(0, { boq_list_id: 'a' });
   const { json } = await service.call('addPriceLists', { json: { info, products: { '～': product, '😀': product } } });
-  await service.db.doc(`price_lists/${(json as AddPriceListsBody).price_list?.id}/products/～`).delete();
+  await service.db.doc(`price_lists/${(json as PriceListsResponse).price_list?.id}/products/～`).delete();
   const { out } = await run('show', 'a', '--prices', '-');
   expect(out.split('\r\n').slice(1)).toEqual(['"～",,2', '"😀",1,2', '']);
 });

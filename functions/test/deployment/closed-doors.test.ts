@@ -3,17 +3,13 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sendRequest } from '../../../scripts/harness/http';
 import { waitFor } from '../support/wait-for';
-import { DEPLOY_PACKAGE, startDeployedFunction, type DeployedFunction } from '../../../scripts/harness/deployed';
+import { getLogged, startDeployedPackage, type DeployedPackage } from '../support/deployed';
 
-const SETTINGS = { API_KEY: 'test-key-1', METADATA_SERVER_DETECTION: 'none' };
-
-let deployed: DeployedFunction;
-afterEach(() => deployed.stop());
-
-const start = async (name: string, settings: Partial<typeof SETTINGS> = {}) =>
-  (deployed = await startDeployedFunction(DEPLOY_PACKAGE, name, { ...SETTINGS, ...settings }));
-
-const getRequestLines = () => deployed.output.filter((line) => line.includes('"event":"request"'));
+let deployed: DeployedPackage;
+beforeAll(async () => {
+  deployed = await startDeployedPackage();
+});
+afterAll(() => deployed.close());
 
 /** Sends 8 MB with a pause of 1 s in the middle, then reads, as Python's standard library does. @returns the status line */
 async function upload(port: number): Promise<string> {
@@ -32,14 +28,13 @@ async function upload(port: number): Promise<string> {
 }
 
 test('an upload with a pause gets its 401, while the instance is stopping', async () => {
-  const { port } = await start('addPriceLists');
-  const uploaded = upload(port);
-  await waitFor(() => getRequestLines().length === 1);
+  const started = await deployed.start('addPriceLists');
+  const uploaded = upload(started.port);
+  await waitFor(() => getLogged(started, 'request').length === 1);
   await delay(200);
-  expect(await deployed.stop()).toBe(0);
+  expect(await started.stop()).toBe(0);
   expect(await uploaded).toBe('HTTP/1.1 401 Unauthorized');
-  const [stopped] = deployed.output.filter((line) => line.includes('"event":"instance_stopped"'));
-  expect(JSON.parse(stopped ?? '')).toMatchObject({ severity: 'INFO', unanswered: 0 });
+  expect(getLogged(started, 'instance_stopped')).toMatchObject([{ severity: 'INFO', unanswered: 0 }]);
 });
 
 const LONG = 'x'.repeat(12_000);
@@ -62,21 +57,20 @@ const HOSTILE_HEADERS = [
 
 // Get warehouses is the only operation that has preflights.
 test('no header makes a log line long or adds a control character', async () => {
-  const { port, output } = await start('getWarehouses');
+  const started = await deployed.start('getWarehouses');
   const requests = HOSTILE_HEADERS.flatMap(([header, value]) =>
     ['OPTIONS', 'GET', 'POST'].map((method) => ({ method, headers: { origin: 'https://a.example', [header]: value } })),
   );
-  for (const request of requests) await sendRequest(port, request);
-  await waitFor(() => getRequestLines().length === requests.length);
-  for (const line of output) {
+  for (const request of requests) await sendRequest(started.port, request);
+  await waitFor(() => getLogged(started, 'request').length === requests.length);
+  for (const line of started.output) {
     expect(Buffer.byteLength(line)).toBeLessThan(4_096);
     expect(line).toMatch(/^[ -~]*$/);
   }
 });
 
 test('an instance logs the number of each invalid line of the API key setting, and no text of the setting', async () => {
-  const { output } = await start('getOrdersByTeam', { API_KEY: '# Acme GmbH\ngood-key\nbad key\n' });
-  const lines = output.filter((line) => line.includes('"event":"api_key_lines_ignored"'));
-  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([{ severity: 'ERROR', lines: [3] }]);
-  expect(output.join()).not.toMatch(/bad|Acme|good-key/);
+  const started = await deployed.start('getOrdersByTeam', { API_KEY: '# Acme GmbH\ngood-key\nbad key\n' });
+  expect(getLogged(started, 'api_key_lines_ignored')).toMatchObject([{ severity: 'ERROR', lines: [3] }]);
+  expect(started.output.join()).not.toMatch(/bad|Acme|good-key/);
 });

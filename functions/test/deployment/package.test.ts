@@ -1,25 +1,13 @@
-import { readFileSync } from 'node:fs';
-import { readdir, readFile, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../../packages/firestore-local/src';
-import definitions from '../../../firestore.indexes.json';
-import { readSampleBodies, seedIfEmpty } from '../../../local/sample';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import * as functions from '../../src';
-import { sendRequest } from '../../../scripts/harness/http';
 import { assertConforms } from '../../../scripts/harness/conformance';
-import { operationNames, operations, type OperationName } from '../../../scripts/harness/operations';
+import { DEPLOY_PACKAGE, installDeployPackage, listUploadedFiles } from '../../../scripts/harness/deployed';
+import { sendRequest } from '../../../scripts/harness/http';
+import { operationNames, operations } from '../../../scripts/harness/operations';
+import { DEPLOYED_HEADERS, getLogged, startDeployedPackage, type DeployedPackage } from '../support/deployed';
+import { writeRecords } from '../support/stored';
 import { waitFor } from '../support/wait-for';
-import {
-  DEPLOY_PACKAGE,
-  PROJECT,
-  installDeployPackage,
-  listUploadedFiles,
-  startDeployedFunction,
-  type DeployedFunction,
-} from '../../../scripts/harness/deployed';
-
-const SETTINGS = { API_KEY: 'new-key\nold-key\n', CORS_ALLOWED_ORIGINS: 'https://dashboard.example.com' };
 
 interface BillOfMaterials {
   components: { name: string; version: string }[];
@@ -81,82 +69,61 @@ describe('the deploy package', () => {
 
 describe('installed by npm ci into an empty folder, under the Functions Framework', () => {
   let folder: string;
-  let firestore: EmbeddedFirestore;
-  let db: Firestore;
-
+  let installed: DeployedPackage;
   beforeAll(async () => {
-    firestore = await startFirestore({ indexes: definitions as IndexDefinitions });
-    db = new Firestore({ projectId: PROJECT, host: firestore.address, ssl: false });
     folder = await installDeployPackage();
-    await seedIfEmpty(db);
+    installed = await startDeployedPackage({ folder });
+    const record = { name: 'A', country_iso: 'ken', team_id: 'team-1', created_at: Date.UTC(2026, 0, 1) };
+    for (const collection of ['teams', 'warehouses', 'orders', 'supply_orders'])
+      await writeRecords(installed.db, collection, { a: record });
   });
-
   afterAll(async () => {
-    await db.terminate();
-    await firestore.close();
+    await installed.close();
     await rm(folder, { recursive: true });
   });
-
-  const emulated = () => ({
-    ...SETTINGS,
-    FIRESTORE_EMULATOR_HOST: firestore.address,
-    METADATA_SERVER_DETECTION: 'none',
-  });
-
-  const call = (name: OperationName, port: number, key: string) => {
-    const body = readSampleBody(name);
-    const headers = { 'x-api-key': key, 'content-type': 'application/json' };
-    return sendRequest(port, { method: operations[name].method, headers, body });
-  };
 
   test('the bill of materials has the packages that are bundled or installed, and no others', async () => {
     const { components } = JSON.parse(await readFile(join(folder, 'sbom.cdx.json'), 'utf8')) as BillOfMaterials;
     const listed = components.map(({ name, version }) => `${name}@${version}`);
     const bundled = [...(await listBundledFolders()), ...ES_MODULES.map((name) => `node_modules/${name}`)];
-    const installed = (await listInstalledFolders(folder)).map((path) => join(folder, path));
-    const expected = await Promise.all([...bundled, ...installed].map(readNameAndVersion));
+    const { packages } = JSON.parse(await readFile(join(folder, 'node_modules/.package-lock.json'), 'utf8')) as Lock;
+    const installed = Object.entries(packages).map(([path, { version }]) => `${toName(path)}@${version}`);
+    const expected = [...(await Promise.all(bundled.map(readNameAndVersion))), ...installed];
     expect(listed).toEqual([...new Set(expected)].sort());
   });
 
-  describe.each(operationNames)('%s', (name) => {
-    let started: DeployedFunction;
-    beforeAll(async () => {
-      started = await startDeployedFunction(folder, name, emulated());
-    });
-    afterAll(() => started.stop());
-
-    test('accepts both API keys of a rotation, and logs one line per request', async () => {
-      for (const key of ['new-key', 'old-key']) {
-        const response = await call(name, started.port, key);
-        expect(response.status).toBe(200);
-        assertConforms({ operation: name, method: operations[name].method }, response);
-      }
-      const listRequests = () => started.output.filter((line) => line.includes('"event":"request"'));
-      await waitFor(() => listRequests().length >= 2);
-      const request = { operation: name, status: 200 };
-      expect(listRequests().map((line) => JSON.parse(line) as object)).toMatchObject([request, request]);
-    });
+  test.each(operationNames)('%s accepts both API keys of a rotation, and logs one line per request', async (name) => {
+    const started = await installed.start(name, { API_KEY: 'new-key\nold-key\n' });
+    const { method, body } = operations[name];
+    for (const key of ['new-key', 'old-key']) {
+      const headers = { ...DEPLOYED_HEADERS, 'x-api-key': key };
+      const response = await sendRequest(started.port, {
+        method,
+        headers,
+        body: body === undefined ? '' : JSON.stringify(body),
+      });
+      const read = name === 'addPriceLists' ? { price_list: { status: 'ready' } } : { count: 1 };
+      expect(response).toMatchObject({ status: 200, json: read });
+      assertConforms({ operation: name, method }, response);
+    }
+    const getRequests = () => getLogged(started, 'request');
+    await waitFor(() => getRequests().length >= 2);
+    const request = { operation: name, status: 200 };
+    expect(getRequests()).toMatchObject([request, request]);
   });
 
   test('an instance logs the version and the build id of the deploy package, and its version of Node', async () => {
-    const { output, stop } = await startDeployedFunction(folder, 'getTeams', emulated());
-    const findStart = () => output.find((line) => line.includes('"event":"instance_started"'));
-    await waitFor(() => findStart() !== undefined);
-    await stop();
+    const started = await installed.start('getTeams');
+    await waitFor(() => getLogged(started, 'instance_started').length > 0);
     const { version, config } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
       version: string;
       config: { build: string };
     };
     expect(config.build).toMatch(/^[0-9a-f]{40}$/);
-    expect(JSON.parse(findStart() ?? '')).toMatchObject({ version, commit: config.build, node: process.version });
+    const line = { version, commit: config.build, node: process.version };
+    expect(getLogged(started, 'instance_started')).toMatchObject([line]);
   });
 });
-
-/** Returns the body of the call that `npm start` prints. */
-function readSampleBody(name: OperationName): string {
-  const body = readSampleBodies()[name] ?? '';
-  return body.startsWith('@') ? readFileSync(body.slice(1), 'utf8') : body;
-}
 
 /** Returns the file of the deploy package that holds a function, which is named like its source. */
 function getFileName(name: string): string {
@@ -185,12 +152,7 @@ async function listBundledFolders(): Promise<string[]> {
   return [...new Set([...folders].map(([, folder = '']) => folder))];
 }
 
-/** Lists the folders of all installed packages, including nested ones. */
-async function listInstalledFolders(folder: string): Promise<string[]> {
-  const files = await readdir(join(folder, 'node_modules'), { recursive: true });
-  const manifests = files.filter((file) => /(^|\/node_modules\/)(@[^/]+\/)?[^/@][^/]*\/package\.json$/.test(file));
-  return manifests.map((file) => dirname(join('node_modules', file)));
-}
+const toName = (path: string): string => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
 
 async function readNameAndVersion(folder: string): Promise<string> {
   const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Record<string, string>;

@@ -42,7 +42,6 @@ function prepare(): string {
   return folder;
 }
 
-/** Lists the folders of the installed production packages. */
 function listInstalled(): string[] {
   const locked = Object.entries(lock.packages as Record<string, { dev?: boolean; link?: true }>);
   const packages = locked.filter(([path, { link }]) => path.startsWith('node_modules/') && !link && existsSync(path));

@@ -1,89 +1,50 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
-import { openRequest, sendRequest } from '../../../scripts/harness/http';
-import { operations, type OperationName } from '../../../scripts/harness/operations';
-import { readDeclaredIndexes } from '../support/declared-indexes';
+import { openRequest } from '../../../scripts/harness/http';
 import { isEntries } from '../support/commits';
-import { AFTER_NEXT_SWEEP, writeMarket } from '../support/price-lists';
+import { DEPLOYED_HEADERS, getLogged, sendTo, startDeployedPackage, type DeployedPackage } from '../support/deployed';
+import { AFTER_NEXT_SWEEP } from '../support/price-lists';
 import { createPriceListBody } from '../support/submissions';
 import { waitFor, waitUntilFired } from '../support/wait-for';
-import {
-  DEPLOY_PACKAGE,
-  PROJECT,
-  startDeployedFunction,
-  type DeployedFunction,
-} from '../../../scripts/harness/deployed';
-
 /** Tests how open requests end after SIGTERM, which the platform sends 10 s before SIGKILL. */
 
-const API_KEY = 'test-key-1';
-const HEADERS = { 'x-api-key': API_KEY, 'content-type': 'application/json' };
-
-interface World {
-  firestore: EmbeddedFirestore;
-  db: Firestore;
-}
-
 /** Adds a test with its own Firestore. These tests run concurrently, because they mostly wait. */
-const testInWorld = (title: string, run: (world: World) => Promise<void>) =>
+const testInWorld = (title: string, run: (world: DeployedPackage) => Promise<void>) =>
   test.concurrent(
     title,
     async () => {
-      const firestore = await startFirestore({ indexes: readDeclaredIndexes() });
-      const db = new Firestore({ projectId: PROJECT, host: firestore.address, ssl: false });
-      await run({ firestore, db });
-      await db.terminate();
-      await firestore.close();
+      const world = await startDeployedPackage();
+      await run(world);
+      await world.close();
     },
     300_000,
   );
 
-const start = ({ firestore }: World, name: OperationName) =>
-  startDeployedFunction(DEPLOY_PACKAGE, name, {
-    API_KEY,
-    CORS_ALLOWED_ORIGINS: '',
-    FIRESTORE_EMULATOR_HOST: firestore.address,
-    METADATA_SERVER_DETECTION: 'none',
-  });
-
-const send = ({ port }: DeployedFunction, name: OperationName, body?: unknown) =>
-  sendRequest(port, {
-    method: operations[name].method,
-    headers: HEADERS,
-    body: body === undefined ? '' : JSON.stringify(body),
-  });
-
-const logged = ({ output }: DeployedFunction, event: string) =>
-  output
-    .filter((line) => line.includes(`"event":"${event}"`))
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
-
-const readStatuses = async ({ db }: World, collection: string) =>
+const readStatuses = async ({ db }: DeployedPackage, collection: string) =>
   (await db.collection(collection).get()).docs.map((document) => document.get('status') as unknown);
 
 testInWorld(
   'a creation under way is completed; one that comes after the signal is rejected, and claims nothing',
   async (world) => {
-    const deployed = await start(world, 'addPriceLists');
-    await writeMarket(world.db);
+    const deployed = await world.start('addPriceLists');
     const held = world.firestore.faults.inject({
       rpc: 'Commit',
       match: isEntries,
       action: { kind: 'delay', ms: 1_000 },
     });
-    const response = send(deployed, 'addPriceLists', createPriceListBody(2));
+    const response = sendTo(deployed, 'addPriceLists', createPriceListBody(2));
     await waitUntilFired(held, response);
     const late = JSON.stringify(createPriceListBody(2, { boq_list_id: 'late' }));
     const socket = connect(deployed.port, '127.0.0.1');
-    const head = Object.entries({ ...HEADERS, 'content-length': late.length }).map((header) => header.join(': '));
+    const head = Object.entries({ ...DEPLOYED_HEADERS, 'content-length': late.length }).map((header) =>
+      header.join(': '),
+    );
     await new Promise((resolve) =>
       socket.write(['POST / HTTP/1.1', 'host: service', ...head, ''].join('\r\n'), resolve),
     );
-    await send(deployed, 'addPriceLists', {});
+    await sendTo(deployed, 'addPriceLists', {});
     const exitCode = deployed.stop();
-    await waitFor(() => logged(deployed, 'instance_stopping').length > 0);
+    await waitFor(() => getLogged(deployed, 'instance_stopping').length > 0);
     socket.write(`\r\n${late}`);
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 500 .*\r\nConnection: close\r\n/s);
     expect(await response).toMatchObject({ status: 200, headers: { connection: 'close' } });
@@ -95,8 +56,7 @@ testInWorld(
 testInWorld(
   'a creation that is not over after 5 s fails with a response, failed lists and a key that can be resumed',
   async (world) => {
-    const deployed = await start(world, 'addPriceLists');
-    await writeMarket(world.db);
+    const deployed = await world.start('addPriceLists');
     const action = { kind: 'hang' } as const;
     const entries = world.firestore.faults.inject({
       rpc: 'Commit',
@@ -105,7 +65,7 @@ testInWorld(
       match: isEntries,
       action,
     });
-    const response = send(deployed, 'addPriceLists', createPriceListBody(2_000));
+    const response = sendTo(deployed, 'addPriceLists', createPriceListBody(2_000));
     await waitUntilFired(entries, response);
     const startedAt = performance.now();
     const exitCode = deployed.stop();
@@ -117,11 +77,11 @@ testInWorld(
     expect(tookMs).toBeGreaterThan(4_900);
     expect(tookMs).toBeLessThan(8_000);
     expect(await exitCode).toBe(0);
-    expect(logged(deployed, 'request')).toMatchObject([{ operation: 'addPriceLists', status: 500 }]);
-    expect(logged(deployed, 'price_list_failed')).toMatchObject([
+    expect(getLogged(deployed, 'request')).toMatchObject([{ operation: 'addPriceLists', status: 500 }]);
+    expect(getLogged(deployed, 'price_list_failed')).toMatchObject([
       { reason: expect.stringContaining('instance is stopping') as string },
     ]);
-    expect(logged(deployed, 'instance_stopped')).toMatchObject([{ unanswered: 0 }]);
+    expect(getLogged(deployed, 'instance_stopped')).toMatchObject([{ unanswered: 0 }]);
     expect(await readStatuses(world, 'price_lists')).toEqual(['failed']);
     expect(await readStatuses(world, 'expected_forward_costs')).toEqual(['failed']);
     expect(await readStatuses(world, 'price_list_idempotency')).toEqual(['requires_review']);
@@ -129,27 +89,26 @@ testInWorld(
 );
 
 testInWorld('a creation that hangs after its client has left fails, and is logged', async (world) => {
-  const deployed = await start(world, 'addPriceLists');
-  await writeMarket(world.db);
+  const deployed = await world.start('addPriceLists');
   const action = { kind: 'hang' } as const;
   const entries = world.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action });
-  const { request, response } = openRequest(deployed.port, { method: 'POST', headers: HEADERS });
+  const { request, response } = openRequest(deployed.port, { method: 'POST', headers: DEPLOYED_HEADERS });
   request.end(JSON.stringify(createPriceListBody(2)));
   await waitUntilFired(entries, response);
   request.destroy();
   await expect(response).rejects.toThrow('socket hang up');
   expect(await deployed.stop()).toBe(0);
-  expect(logged(deployed, 'price_list_failed')).toMatchObject([
+  expect(getLogged(deployed, 'price_list_failed')).toMatchObject([
     { reason: expect.stringContaining('instance is stopping') as string },
   ]);
-  expect(logged(deployed, 'request')).toMatchObject([{ operation: 'addPriceLists', client_gone: true }]);
+  expect(getLogged(deployed, 'request')).toMatchObject([{ operation: 'addPriceLists', client_gone: true }]);
   expect(await readStatuses(world, 'price_list_idempotency')).toEqual(['requires_review']);
 });
 
 testInWorld('a read that hangs gets its response after 8 s', async (world) => {
-  const deployed = await start(world, 'getTeams');
+  const deployed = await world.start('getTeams');
   const hanging = world.firestore.faults.inject({ rpc: 'RunQuery', times: Infinity, action: { kind: 'hang' } });
-  const response = send(deployed, 'getTeams');
+  const response = sendTo(deployed, 'getTeams');
   await hanging.fired;
   const startedAt = performance.now();
   const exitCode = deployed.stop();

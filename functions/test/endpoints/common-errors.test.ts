@@ -8,7 +8,6 @@ import { withLabels } from '../support/validation';
 const METHODS = ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS', 'PROPFIND'] as const;
 
 const service = useTestService(functions);
-beforeEach(() => service.reset());
 
 describe.each(operationNames)('%s returns', (name) => {
   const { method, cors } = operations[name];
@@ -60,18 +59,13 @@ describe.each(operationNames)('%s returns', (name) => {
     });
   });
 
-  describe('500 for an API key configuration that', () => {
-    test.each([
-      ['is not set', undefined],
-      ['has only blank lines', ' \r\n\t\n  \n'],
-    ])('%s', async (_, API_KEY) => {
-      service.setConfig({ API_KEY });
-      for (const key of [undefined, '', TEST_API_KEY, 'undefined']) {
-        service.log.length = 0;
-        const { status, json } = await expectRejected({ ...valid, headers: { 'x-api-key': key } });
-        expect([status, json]).toEqual([500, { error: 'API key is not configured' }]);
-      }
-    });
+  test('500 while no API key is configured', async () => {
+    service.setConfig({ API_KEY: undefined });
+    for (const key of [undefined, '', TEST_API_KEY, 'undefined']) {
+      service.log.length = 0;
+      const { status, json } = await expectRejected({ ...valid, headers: { 'x-api-key': key } });
+      expect([status, json]).toEqual([500, { error: 'API key is not configured' }]);
+    }
   });
 
   test(`${name === 'addPriceLists' ? '503 before it reads the body' : 'its data'} while writes are paused`, async () => {

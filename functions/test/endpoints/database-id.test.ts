@@ -15,7 +15,6 @@ beforeAll(() => {
 });
 beforeEach(async () => {
   jest.replaceProperty(process, 'env', { ...process.env, DATABASE_ID: 'restored' });
-  service.reset();
   await service.db.doc('teams/live').set({ name: 'Live', country_iso: 'ken' });
   await restored.doc('teams/restored').set({ name: 'Restored', country_iso: 'ken' });
   await restored.doc('markets/market-1').set({ name: { en: 'Kenya' }, country_iso: 'ken', currency_iso: 'kes' });

@@ -3,7 +3,6 @@ import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 
 const service = useTestService({ getOrdersByTeam });
-beforeEach(() => service.reset());
 
 /** Before 1970, so that all times are negative. */
 const JANUARY = { team_id: 'team-1', status: 'ALL', start_date: '1960-01-01', end_date: '1960-02-01' };

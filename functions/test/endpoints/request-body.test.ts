@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import * as functions from '../../src';
+import { openRequest } from '../../../scripts/harness/http';
 import { operations, postOperationNames, type PostOperationName } from '../../../scripts/harness/operations';
-import { useTestService } from '../support/service';
+import { TEST_API_KEY, useTestService } from '../support/service';
 import { waitFor } from '../support/wait-for';
 
 /** Tests limits and forms of bodies from outside. ../modules/lib/http tests the reader of bodies alone. */
@@ -11,7 +12,6 @@ const MAX_BODY_BYTES = { getOrdersByTeam: MIB, supplyOrdersInvoices: MIB, addPri
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 const service = useTestService(functions);
-beforeEach(() => service.reset());
 
 const valid = (name: PostOperationName) => JSON.stringify(operations[name].body);
 
@@ -40,8 +40,8 @@ test.each([
 });
 
 test('a request whose client disconnects before the end of its body is logged as 499', async () => {
-  const headers = { ...JSON_TYPE, 'content-length': '1000' };
-  const { request, response } = service.open('addPriceLists', { headers });
+  const headers = { ...JSON_TYPE, 'x-api-key': TEST_API_KEY, 'content-length': '1000' };
+  const { request, response } = openRequest(service.port('addPriceLists'), { method: 'POST', headers });
   await new Promise((resolve) => request.write('{"team_id":', resolve));
   await delay(50);
   request.destroy();

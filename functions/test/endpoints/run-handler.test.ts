@@ -14,7 +14,6 @@ jest.mock('../../src/lib/logging/event', () => {
 const service = useTestService(functions);
 const ended: [event: string, domain: Domain | null | undefined][] = [];
 beforeEach(() => {
-  service.reset();
   ended.length = 0;
   const { logEvent: log } = jest.requireActual<{ logEvent: typeof logEvent }>('../../src/lib/logging/event');
   jest.mocked(logEvent).mockImplementation((severity, event, ...rest) => {

@@ -3,7 +3,6 @@ import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 
 const service = useTestService({ supplyOrdersInvoices });
-beforeEach(() => service.reset());
 
 const JANUARY = { team_id: 'team-1', status: null, start_date: '2026-01-01', end_date: '2026-02-01' };
 const START = Date.UTC(2026, 0, 1);

@@ -1,5 +1,3 @@
-import type { CloudEvent, CloudFunction } from 'firebase-functions/v2';
-import functionsTest from 'firebase-functions-test';
 import { addPriceLists } from '../../src/add-price-lists';
 import { getTeams } from '../../src/get-teams';
 import * as payloadLimits from '../../src/lib/payload-limits';
@@ -7,22 +5,16 @@ import { listOptions, rangeOptions, sweepOptions, writeOptions } from '../../src
 import * as limits from '../../src/lib/time-limits';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { isEntries } from '../support/commits';
-import { TEST_PROJECT } from '../support/firestore';
 import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
-import { CRASHED } from '../support/price-list-service';
+import { CRASHED } from '../support/failed-attempts';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
 /** A function stops itself before the platform would end it. */
 
 const service = useTestService({ getTeams, addPriceLists });
-const { cleanup, wrap } = functionsTest({ projectId: TEST_PROJECT });
-beforeEach(async () => {
-  service.reset();
-  await writeMarket(service.db);
-});
+beforeEach(() => writeMarket(service.db));
 afterEach(() => jest.restoreAllMocks());
-afterAll(() => cleanup());
 
 const readKey = async () => {
   const [key] = (await service.db.collection('price_list_idempotency').get()).docs;
@@ -33,7 +25,7 @@ const readKey = async () => {
 let endTest = (): unknown => undefined;
 afterEach(() => endTest());
 
-/** Holds the commits of entries until the test ends. */
+/** Holds the commits of entries until the test ends. A call that hangs would time out in the next suite. */
 function holdEntries(): void {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   endTest = () => resolve(undefined);
@@ -72,9 +64,7 @@ test('a sweep whose resume hangs fails that attempt because of its time limit, a
   await submitAndFail(service, createPriceListBody(501));
   await updateKey((await readKey()).ref, CRASHED);
   holdEntries();
-  // The types of `wrap` lack the scheduled functions of the 2nd generation, which it can call.
-  const deliver: () => Promise<void> = wrap(sweepPriceLists as unknown as CloudFunction<CloudEvent<unknown>>);
-  await runForASecond(sweepOptions, 75, deliver);
+  await runForASecond(sweepOptions, 75, async () => sweepPriceLists.run({ scheduleTime: new Date().toISOString() }));
   const key = await readKey();
   expect([key.get('status'), key.get('failure_cause')]).toEqual(['requires_review', 'timeout']);
   expect(service.log.at(-1)).toMatchObject({ event: 'sweep_ended', deferred: 1, interrupted: true });
@@ -94,12 +84,6 @@ test('the limits are those of docs/reliability.md and docs/api.md', () => {
   ]);
   expect(limits).toMatchObject({
     CALL_TIMEOUTS_MS: { read: 10_000, commit: 20_000, query: 45_000 },
-    RETRY_MS: { outage: 60_000, attempt: Infinity },
-    RENEWAL_INTERVAL_MS: 20_000,
-    LEASE_DURATION_MS: 40_000,
-    FAILURE_RESERVE_MS: 60_000,
-    STOP_RESERVE_MS: 2_000,
-    STOP_MS: { abortWrites: 5_000, stopWaiting: 8_000, exit: 9_000 },
     SWEEP_INTERVAL_MS: 60_000,
     SWEEP_ASK_INTERVAL_MS: 10_000,
   });

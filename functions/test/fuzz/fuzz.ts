@@ -1,63 +1,54 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createRandom, spreadSeed } from '../../../local/sample/random';
-import { checkResponses } from './responses';
+import fc from 'fast-check';
+import { assertConforms } from '../../../scripts/harness/conformance';
+import { decodeBody } from '../../../scripts/harness/http';
+import type { RequestInfo } from '../../../scripts/harness/received-response';
 import { hostileRequest, type HostileRequest } from './requests';
 
 /** The longest time for which a request can keep its connection open, including its own pauses. */
-export const MAX_CONNECTION_MS = 60_000;
+const MAX_CONNECTION_MS = 60_000;
 
 const CONNECTIONS = 16;
 
 /** How long to wait for a response before half-closing the connection, because a partial request gets none. */
 const RESPONSE_TIMEOUT_MS = 1_000;
 
-export interface FuzzReport {
-  /** Number of responses by kind; `none` for a connection without a response, `destroyed` for one that the client destroyed. */
-  responses: Map<string, number>;
-  /** Violations, each with the seed that repeats it. */
-  violations: string[];
-}
-
-/** Sends hostile requests. Each has its own seed, so a request that finds a fault can be repeated alone. */
-export async function fuzz(
-  port: (request: HostileRequest) => number,
-  { count, seed }: { count: number; seed: number },
-): Promise<FuzzReport> {
-  const report: FuzzReport = { responses: new Map(), violations: [] };
-  let next = 0;
-  const worker = async () => {
-    while (next < count) {
-      const own = seed + next++;
-      const request = hostileRequest(createRandom(spreadSeed(own)));
-      const { bytes, hung } = await exchangeBytes(port(request), request);
-      const [method = ''] = (request.pieces[0]?.toString('latin1') ?? '').split(' ', 1);
-      // A connection that the client destroys can end at any byte, so its responses are not checked.
-      const { responses, violation } =
-        request.end === 'destroy'
-          ? { responses: ['destroyed'], violation: undefined }
-          : checkResponses(bytes, { operation: request.operation, method });
-      for (const response of responses.length > 0 ? responses : ['none']) {
-        report.responses.set(response, (report.responses.get(response) ?? 0) + 1);
+/**
+ * Sends hostile requests. Each has its own seed, so a request that finds a fault can be repeated alone.
+ *
+ * @returns the kinds of all responses, and the violations, each with its seed
+ */
+export async function fuzz(getPort: (request: HostileRequest) => number, count: number, seed: number) {
+  const responses = new Set<string>();
+  const violations: string[] = [];
+  let next = seed;
+  const work = async () => {
+    while (next < seed + count) {
+      const own = next++;
+      for (const request of fc.sample(hostileRequest, { seed: own, numRuns: 1, unbiased: true })) {
+        const { operation, bytes, end } = request;
+        try {
+          const received = await exchangeBytes(getPort(request), request);
+          const [method = ''] = bytes.toString('latin1', 0, 20).split(' ', 1);
+          // A connection that the client destroys can end at any byte, so its responses are not checked.
+          if (end !== 'destroy')
+            for (const kind of checkResponses(received, { operation, method })) responses.add(kind);
+        } catch (error) {
+          violations.push(`seed ${own}, ${operation}: ${String(error)}`);
+        }
       }
-      const violate = (what: string) =>
-        report.violations.push(`seed ${own}, ${request.operation}, ${request.kind}: ${what}`);
-      if (hung) violate(`no end within ${MAX_CONNECTION_MS} ms`);
-      if (violation !== undefined) violate(violation);
     }
   };
-  await Promise.all(Array.from({ length: CONNECTIONS }, worker));
-  return report;
+  await Promise.all(Array.from({ length: CONNECTIONS }, work));
+  return { responses, violations };
 }
 
-/** Sends the pieces of a request and collects what it receives until the connection ends. */
-async function exchangeBytes(
-  port: number,
-  { pieces, paceMs, end }: HostileRequest,
-): Promise<{ bytes: Buffer; hung: boolean }> {
+/** Sends a request and collects what it receives until the connection ends. @throws Error if that takes too long */
+async function exchangeBytes(port: number, { bytes, pauseMs, end }: HostileRequest): Promise<Buffer> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   const received: Buffer[] = [];
-  let hung = false;
   const closed = new Promise<void>((resolve) => {
     socket.on('data', (chunk: Buffer) => received.push(chunk));
     // The service can end the connection while the request is still being sent.
@@ -65,19 +56,61 @@ async function exchangeBytes(
     socket.on('end', () => socket.destroy());
     socket.on('close', () => resolve());
   });
-  const bound = setTimeout(() => {
-    hung = true;
-    socket.destroy();
-  }, MAX_CONNECTION_MS);
-  for (const piece of pieces) {
-    if (socket.destroyed) break;
-    socket.write(piece);
-    await delay(paceMs);
-  }
+  const middle = pauseMs === undefined ? bytes.length : bytes.length / 2;
+  socket.write(bytes.subarray(0, middle));
+  await delay(pauseMs);
+  if (!socket.destroyed) socket.write(bytes.subarray(middle));
   if (end === 'wait') await Promise.race([closed, delay(RESPONSE_TIMEOUT_MS)]);
   if (end === 'destroy') socket.destroy();
   else if (!socket.destroyed) socket.end();
-  await closed;
-  clearTimeout(bound);
-  return { bytes: Buffer.concat(received), hung };
+  const isClosed = await Promise.race([closed.then(() => true), delay(MAX_CONNECTION_MS, false, { ref: false })]);
+  socket.destroy();
+  if (!isClosed) throw new Error(`no end within ${MAX_CONNECTION_MS} ms`);
+  return Buffer.concat(received);
+}
+
+/** Statuses of responses without a body that Node's server sends instead of the service. */
+const BARE = new Set([
+  400, // not HTTP
+  408, // a head that did not arrive in time
+  413, // extensions of a chunk
+  417, // an expectation that is not 100-continue
+  431, // a head of more than 16 KiB
+]);
+
+/**
+ * Checks that the received bytes are complete responses in succession. Each has a status of {@link BARE} and no body, or
+ * a status below 500 and the form that docs/openapi.json describes.
+ *
+ * @returns the status and the kind of each response, such as `200 JSON` or `400 bare` @throws Error for another response
+ */
+function checkResponses(bytes: Buffer, request: RequestInfo): string[] {
+  const kinds: string[] = [];
+  for (let rest = bytes; rest.length > 0;) {
+    const end = rest.indexOf('\r\n\r\n');
+    const [line = '', ...fields] = rest.subarray(0, end).toString('latin1').split('\r\n');
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(line)?.[1]);
+    const headers: IncomingHttpHeaders = Object.fromEntries(
+      fields.map((field) => [field.slice(0, field.indexOf(':')).toLowerCase(), field.slice(field.indexOf(':') + 2)]),
+    );
+    rest = rest.subarray(end + 4);
+    if (status === 100) continue;
+    // Only Node's own empty responses are chunked here, because the service chunks only longer ones.
+    const isChunked = headers['transfer-encoding'] === 'chunked' && rest.subarray(0, 5).toString() === '0\r\n\r\n';
+    const hasBody = request.method !== 'HEAD' && status !== 204 && !isChunked;
+    const length = hasBody ? Number(headers['content-length'] ?? 0) : 0;
+    const body = rest.subarray(0, length);
+    rest = rest.subarray(isChunked ? 5 : body.length);
+    if (end === -1 || status >= 500 || body.length < length)
+      throw new Error(`an error or a part of a response: ${line}`);
+    if (headers['content-type'] === undefined && body.length === 0 && BARE.has(status)) {
+      kinds.push(`${status} bare`);
+      continue;
+    }
+    const text = decodeBody(body, headers['content-encoding']).toString();
+    const json = text === '' ? undefined : (JSON.parse(text) as unknown);
+    assertConforms(request, { status, headers, bytes: body, text, json });
+    kinds.push(status === 204 ? '204' : `${status} JSON`);
+  }
+  return kinds;
 }

@@ -31,8 +31,8 @@ test.each(globSync('docs/monitoring/**/*.json'))('%s is what Google’s protos d
   expect(message && toProto3JSON(message)).toMatchObject(file);
 });
 
-/** A source, what Google says there, and whether a file keeps to it. A source is a file of Google's protos, or a report of an error. */
-type Rule<File> = [source: string, quote: string, isKept: (file: File, name: string) => boolean];
+/** Whether a file keeps what Google says, by the source and its words. A source is a file of Google's protos, or a report of an error. */
+type Rules<File> = Record<string, Record<string, (file: File, name: string) => boolean>>;
 
 interface Threshold {
   filter: string;
@@ -75,79 +75,58 @@ type Query = NonNullable<Policy['conditions'][number]['conditionPrometheusQueryL
 const everyQuery = (isKept: (query: Query) => boolean) => (policy: Policy) =>
   policy.conditions.flatMap((each) => each.conditionPrometheusQueryLanguage ?? []).every(isKept);
 
-const POLICY_RULES: Rule<Policy>[] = [
-  ['alert.proto', 'from one to six conditions', ({ conditions }) => isBetween(conditions.length, 1, 6)],
-  [
-    'alert.proto',
-    'To use this control, the value of the `duration` field must be greater than or equal to 60 seconds.',
-    everyThreshold((each) => each.evaluationMissingData === undefined || seconds(each.duration) >= MINUTE),
-  ],
-  [
-    'https://github.com/chainguard-dev/terraform-infra-common/pull/783',
-    'The alignment period + duration of a request can’t be greater than 25h.',
-    everyThreshold((each, periods) => periods.every((period) => period + seconds(each.duration) <= 25 * HOUR)),
-  ],
-  [
-    'common.proto',
-    'The value must be at least 60 seconds.',
-    everyThreshold((_, periods) => periods.every((period) => period >= MINUTE)),
-  ],
-  [
-    'https://github.com/hashicorp/terraform-provider-google/pull/10893',
-    'alignment period must be in multiples of one minute',
-    everyThreshold((_, periods) => periods.every((period) => period % MINUTE === 0)),
-  ],
-  [
-    'alert.proto',
-    'Currently, only values that are a multiple of a minute--e.g., 0, 60, 120, or 300 seconds--are supported.',
-    everyThreshold((each) => seconds(each.duration) % MINUTE === 0),
-  ],
-  [
-    'alert.proto',
-    'Only `COMPARISON_LT` and `COMPARISON_GT` are supported currently.',
-    everyThreshold((each) => /^COMPARISON_[LG]T$/.test(each.comparison)),
-  ],
-  [
-    'alert.proto',
-    'The filter must specify the metric type and the resource type.',
-    everyThreshold((each) => /^select_slo_|^metric\.type="[^"]+" AND resource\.type="/.test(each.filter)),
-  ],
-  [
-    'alert.proto',
-    'Must be a positive multiple of 30 seconds or missing.',
-    everyQuery((each) => seconds(each.evaluationInterval) > 0 && seconds(each.evaluationInterval) % 30 === 0),
-  ],
-  [
-    'https://docs.cloud.google.com/monitoring/alerts/using-promql',
-    'These policies can evaluate up to 2 years of metric data.',
-    everyQuery((each) => [...each.query.matchAll(/\[(\d+)d\]/g)].every(([, days]) => Number(days) <= 730)),
-  ],
-  [
-    'alert.proto',
-    'checks for log messages matching given constraints. If set, no other conditions can be present.',
-    (policy) => !isOfLogs(policy) || policy.conditions.length === 1,
-  ],
-  [
-    'alert.proto',
-    'Required for log-based alerting policies, i.e. policies with a `LogMatch` condition.',
-    (policy) => !isOfLogs(policy) || hasRateLimit(policy),
-  ],
-  [
-    'https://github.com/chainguard-dev/terraform-infra-common/pull/352',
-    'metric-based alert policies must not specify a notification rate limit',
-    (policy) => isOfLogs(policy) || !hasRateLimit(policy),
-  ],
-  [
-    'https://github.com/nomadkaraoke/karaoke-gen/pull/788',
-    'the autoclose duration should be at least 30 minutes',
-    ({ alertStrategy }) => seconds(alertStrategy.autoClose) >= 30 * MINUTE,
-  ],
-  [
-    'alert.proto',
-    'Presently, only the value `"text/markdown"` is supported.',
-    ({ documentation }) => documentation.mimeType === 'text/markdown',
-  ],
-];
+const POLICY_RULES: Rules<Policy> = {
+  'alert.proto': {
+    'from one to six conditions': ({ conditions }) => isBetween(conditions.length, 1, 6),
+    'To use this control, the value of the `duration` field must be greater than or equal to 60 seconds.':
+      everyThreshold((each) => each.evaluationMissingData === undefined || seconds(each.duration) >= MINUTE),
+    'Currently, only values that are a multiple of a minute--e.g., 0, 60, 120, or 300 seconds--are supported.':
+      everyThreshold((each) => seconds(each.duration) % MINUTE === 0),
+    'Only `COMPARISON_LT` and `COMPARISON_GT` are supported currently.': everyThreshold((each) =>
+      /^COMPARISON_[LG]T$/.test(each.comparison),
+    ),
+    'The filter must specify the metric type and the resource type.': everyThreshold((each) =>
+      /^select_slo_|^metric\.type="[^"]+" AND resource\.type="/.test(each.filter),
+    ),
+    'Must be a positive multiple of 30 seconds or missing.': everyQuery(
+      (each) => seconds(each.evaluationInterval) > 0 && seconds(each.evaluationInterval) % 30 === 0,
+    ),
+    'checks for log messages matching given constraints. If set, no other conditions can be present.': (policy) =>
+      !isOfLogs(policy) || policy.conditions.length === 1,
+    'Required for log-based alerting policies, i.e. policies with a `LogMatch` condition.': (policy) =>
+      !isOfLogs(policy) || hasRateLimit(policy),
+    'Presently, only the value `"text/markdown"` is supported.': ({ documentation }) =>
+      documentation.mimeType === 'text/markdown',
+  },
+  'https://github.com/chainguard-dev/terraform-infra-common/pull/783': {
+    'The alignment period + duration of a request can’t be greater than 25h.': everyThreshold((each, periods) =>
+      periods.every((period) => period + seconds(each.duration) <= 25 * HOUR),
+    ),
+  },
+  'common.proto': {
+    'The value must be at least 60 seconds.': everyThreshold((_, periods) =>
+      periods.every((period) => period >= MINUTE),
+    ),
+  },
+  'https://github.com/hashicorp/terraform-provider-google/pull/10893': {
+    'alignment period must be in multiples of one minute': everyThreshold((_, periods) =>
+      periods.every((period) => period % MINUTE === 0),
+    ),
+  },
+  'https://docs.cloud.google.com/monitoring/alerts/using-promql': {
+    'These policies can evaluate up to 2 years of metric data.': everyQuery((each) =>
+      [...each.query.matchAll(/\[(\d+)d\]/g)].every(([, days]) => Number(days) <= 730),
+    ),
+  },
+  'https://github.com/chainguard-dev/terraform-infra-common/pull/352': {
+    'metric-based alert policies must not specify a notification rate limit': (policy) =>
+      isOfLogs(policy) || !hasRateLimit(policy),
+  },
+  'https://github.com/nomadkaraoke/karaoke-gen/pull/788': {
+    'the autoclose duration should be at least 30 minutes': ({ alertStrategy }) =>
+      seconds(alertStrategy.autoClose) >= 30 * MINUTE,
+  },
+};
 
 interface Objective {
   goal: number;
@@ -171,32 +150,20 @@ const isOf = (type: string, filter: string): boolean => {
   return metric.metricDescriptor.valueType === type;
 };
 
-const OBJECTIVE_RULES: Rule<Objective>[] = [
-  ['service.proto', '`0 < goal <= 0.9999`', ({ goal }) => goal > 0 && goal <= 0.9999],
-  [
-    'service.proto',
-    'Must be an integer multiple of 1 day no larger than 30 days.',
-    ({ rollingPeriod }) => [...Array(30).keys()].some((days) => rollingPeriod === `${(days + 1) * DAY}s`),
-  ],
-  [
-    'service.proto',
-    'must specify exactly two of good, bad, and total',
-    ({ serviceLevelIndicator: { requestBased } }) => Object.keys(requestBased.goodTotalRatio ?? [1, 2]).length === 2,
-  ],
-  [
-    'service.proto',
-    'must have `ValueType = DOUBLE` or `ValueType = INT64`',
-    ({ serviceLevelIndicator: { requestBased } }) =>
+const OBJECTIVE_RULES: Rules<Objective> = {
+  'service.proto': {
+    '`0 < goal <= 0.9999`': ({ goal }) => goal > 0 && goal <= 0.9999,
+    'Must be an integer multiple of 1 day no larger than 30 days.': ({ rollingPeriod }) =>
+      [...Array(30).keys()].some((days) => rollingPeriod === `${(days + 1) * DAY}s`),
+    'must specify exactly two of good, bad, and total': ({ serviceLevelIndicator: { requestBased } }) =>
+      Object.keys(requestBased.goodTotalRatio ?? [1, 2]).length === 2,
+    'must have `ValueType = DOUBLE` or `ValueType = INT64`': ({ serviceLevelIndicator: { requestBased } }) =>
       Object.values(requestBased.goodTotalRatio ?? {}).every((filter) => isOf('INT64', filter)),
-  ],
-  [
-    'service.proto',
-    'The `TimeSeries` must have `ValueType = DISTRIBUTION`',
-    ({ serviceLevelIndicator: { requestBased } }) =>
+    'The `TimeSeries` must have `ValueType = DISTRIBUTION`': ({ serviceLevelIndicator: { requestBased } }) =>
       requestBased.distributionCut === undefined ||
       isOf('DISTRIBUTION', requestBased.distributionCut.distributionFilter),
-  ],
-];
+  },
+};
 
 interface UptimeCheck {
   httpCheck: { requestMethod: string; contentType?: string; customContentType?: string; body?: string };
@@ -206,66 +173,51 @@ interface UptimeCheck {
   selectedRegions: string[];
 }
 
-const UPTIME_RULES: Rule<UptimeCheck>[] = [
-  [
-    'uptime.proto',
-    '`60s` (1 minute), `300s` (5 minutes), `600s` (10 minutes), and `900s` (15 minutes)',
-    ({ period }) => ['60s', '300s', '600s', '900s'].includes(period),
-  ],
-  ['uptime.proto', 'must be between 1 and 60 seconds', ({ timeout }) => isBetween(seconds(timeout), 1, 60)],
-  // Each region has at least one location.
-  ['uptime.proto', 'a minimum of 3 locations', ({ selectedRegions }) => new Set(selectedRegions).size >= 3],
-  [
-    'uptime.proto',
-    'Request method is `GET` and `content_type` is not `TYPE_UNSPECIFIED`',
-    ({ httpCheck }) => httpCheck.requestMethod !== 'GET' || httpCheck.contentType === undefined,
-  ],
-  [
-    'uptime.proto',
-    'If the `request_method` is `GET` and `body` is not empty, the API will return an error.',
-    ({ httpCheck }) => httpCheck.requestMethod !== 'GET' || httpCheck.body === undefined,
-  ],
-  [
-    'uptime.proto',
-    'Request method is `POST` and `content_type` is `TYPE_UNSPECIFIED`.',
-    ({ httpCheck }) => httpCheck.requestMethod !== 'POST' || httpCheck.contentType !== undefined,
-  ],
-  [
-    'uptime.proto',
-    '`content_type` is `USER_PROVIDED` and `custom_content_type` is not set.',
-    ({ httpCheck }) => (httpCheck.contentType === undefined) === (httpCheck.customContentType === undefined),
-  ],
-  ['uptime.proto', 'only the first entry', ({ contentMatchers }) => contentMatchers.length === 1],
-];
+const UPTIME_RULES: Rules<UptimeCheck> = {
+  'uptime.proto': {
+    '`60s` (1 minute), `300s` (5 minutes), `600s` (10 minutes), and `900s` (15 minutes)': ({ period }) =>
+      ['60s', '300s', '600s', '900s'].includes(period),
+    'must be between 1 and 60 seconds': ({ timeout }) => isBetween(seconds(timeout), 1, 60),
+    // Each region has at least one location.
+    'a minimum of 3 locations': ({ selectedRegions }) => new Set(selectedRegions).size >= 3,
+    'Request method is `GET` and `content_type` is not `TYPE_UNSPECIFIED`': ({ httpCheck }) =>
+      httpCheck.requestMethod !== 'GET' || httpCheck.contentType === undefined,
+    'If the `request_method` is `GET` and `body` is not empty, the API will return an error.': ({ httpCheck }) =>
+      httpCheck.requestMethod !== 'GET' || httpCheck.body === undefined,
+    'Request method is `POST` and `content_type` is `TYPE_UNSPECIFIED`.': ({ httpCheck }) =>
+      httpCheck.requestMethod !== 'POST' || httpCheck.contentType !== undefined,
+    '`content_type` is `USER_PROVIDED` and `custom_content_type` is not set.': ({ httpCheck }) =>
+      (httpCheck.contentType === undefined) === (httpCheck.customContentType === undefined),
+    'only the first entry': ({ contentMatchers }) => contentMatchers.length === 1,
+  },
+};
 
-const METRIC_RULES: Rule<Metric>[] = [
-  ['logging_metrics.proto', 'limited to 100 characters', (metric, name) => metric.name === name && name.length <= 100],
-  [
-    'logging_metrics.proto',
-    'Each label in the metric descriptor must have a matching label name as the key and an extractor expression',
-    ({ metricDescriptor: { labels = [] }, labelExtractors = {} }) =>
-      labels.map(({ key }) => key).join() === Object.keys(labelExtractors).join(),
-  ],
-  [
-    'logging_metrics.proto',
-    'a DELTA metric kind with a DISTRIBUTION value type must be used along with a `value_extractor` expression',
-    ({ metricDescriptor: { metricKind, valueType }, valueExtractor }) =>
-      metricKind === 'DELTA' && (valueType === 'DISTRIBUTION') === (valueExtractor !== undefined),
-  ],
-  [
-    'logging_metrics.proto',
-    'The `bucket_options` are required when the logs-based metric is using a DISTRIBUTION value type',
-    ({ metricDescriptor, bucketOptions }) =>
-      (metricDescriptor.valueType === 'DISTRIBUTION') === (bucketOptions !== undefined),
-  ],
-];
+const METRIC_RULES: Rules<Metric> = {
+  'logging_metrics.proto': {
+    'limited to 100 characters': (metric, name) => metric.name === name && name.length <= 100,
+    'Each label in the metric descriptor must have a matching label name as the key and an extractor expression': ({
+      metricDescriptor: { labels = [] },
+      labelExtractors = {},
+    }) => labels.map(({ key }) => key).join() === Object.keys(labelExtractors).join(),
+    'a DELTA metric kind with a DISTRIBUTION value type must be used along with a `value_extractor` expression': ({
+      metricDescriptor: { metricKind, valueType },
+      valueExtractor,
+    }) => metricKind === 'DELTA' && (valueType === 'DISTRIBUTION') === (valueExtractor !== undefined),
+    'The `bucket_options` are required when the logs-based metric is using a DISTRIBUTION value type': ({
+      metricDescriptor,
+      bucketOptions,
+    }) => (metricDescriptor.valueType === 'DISTRIBUTION') === (bucketOptions !== undefined),
+  },
+};
 
-const listRules = <File>(folder: string, rules: Rule<File>[]) =>
-  rules.map(([source, quote, isKept]) => {
-    const files = globSync(`docs/monitoring/${folder}/*.json`);
-    const findBroken = () => files.filter((path) => !isKept(readJson(path) as File, basename(path, '.json')));
-    return { folder, quote, source, findBroken };
-  });
+const listRules = <File>(folder: string, rules: Rules<File>) =>
+  Object.entries(rules).flatMap(([source, quotes]) =>
+    Object.entries(quotes).map(([quote, isKept]) => {
+      const files = globSync(`docs/monitoring/${folder}/*.json`);
+      const findBroken = () => files.filter((path) => !isKept(readJson(path) as File, basename(path, '.json')));
+      return { folder, quote, source, findBroken };
+    }),
+  );
 
 const RULES = [
   ...listRules('alerts', POLICY_RULES),

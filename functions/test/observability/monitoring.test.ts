@@ -5,7 +5,7 @@ import { logInstanceStarted } from '../../src/lib/logging/instances';
 import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import { parseLines, runCommand } from '../cli/command';
 import { operationNames, type OperationName } from '../../../scripts/harness/operations';
-import { CRASHED } from '../support/price-list-service';
+import { CRASHED } from '../support/failed-attempts';
 import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
 import { useTestService, type LogLine } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
@@ -71,7 +71,6 @@ const values = new Map<string, Set<string>>([
 ]);
 
 beforeAll(async () => {
-  service.reset();
   for (const [field, value] of (await logEvents()).flatMap(Object.entries)) {
     values.set(field, (values.get(field) ?? new Set()).add(String(value)));
   }
@@ -144,7 +143,6 @@ describe('the uptime check', () => {
   };
 
   test.each(operationNames)('of %s passes, and fails without an API key setting', async (name) => {
-    service.reset();
     expect(await check(name)).toBe(true);
     service.setConfig({ API_KEY: '' });
     expect(await check(name)).toBe(false);

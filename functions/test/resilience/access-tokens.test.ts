@@ -1,70 +1,90 @@
-import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
-import {
-  DEPLOY_PACKAGE,
-  PROJECT,
-  startDeployedFunction,
-  type DeployedFunction,
-} from '../../../scripts/harness/deployed';
-import { startFakeGoogleCloud, type FakeGoogleCloud } from '../deployment/google';
-import { sendRequest } from '../../../scripts/harness/http';
-import { writeMarket } from '../support/price-lists';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { resolve } from 'node:path';
+import { TLSSocket, createSecureContext } from 'node:tls';
+import { DEPLOY_PACKAGE, startDeployedFunction } from '../../../scripts/harness/deployed';
+import { DEPLOYED_KEY, sendTo, startDeployedPackage } from '../support/deployed';
 import { createPriceListBody } from '../support/submissions';
 
 /** The metadata server refuses access tokens for a while. The built package must retry on both of its channels. */
 
+/** A certificate of `firestore.googleapis.com` that only this test trusts, and its key. */
+const CERTIFICATE = 'functions/test/deployment/fixtures/firestore-tls.pem';
+
 /** Number of requests that one renewal makes before it fails. */
 const REQUESTS_PER_RENEWAL = 4;
 
-const API_KEY = 'test-key-1';
-
-let firestore: EmbeddedFirestore;
-let cloud: FakeGoogleCloud;
-let read: DeployedFunction;
-let write: DeployedFunction;
-
-beforeAll(async () => {
-  firestore = await startFirestore();
-  process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
-  const db = new Firestore({ projectId: PROJECT });
-  await writeMarket(db);
-  await db.terminate();
-  cloud = await startFakeGoogleCloud(firestore.port);
-  // This lifetime is so short that each call renews its token.
-  cloud.token.lifetimeSeconds = 1;
-  const env = { API_KEY, ...cloud.environment };
-  const serve = (name: string) => startDeployedFunction(DEPLOY_PACKAGE, name, env);
-  [read, write] = await Promise.all([serve('getMarkets'), serve('addPriceLists')]);
-});
-
-afterAll(async () => {
-  await Promise.all([read.stop(), write.stop()]);
-  await cloud.close();
-  await firestore.close();
-});
-
-const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' };
-
-const getMarkets = async () => (await sendRequest(read.port, { method: 'GET', headers })).status;
-
-async function addPriceLists(boq_list_id: string): Promise<number> {
-  const body = JSON.stringify(createPriceListBody(3, { boq_list_id }));
-  return (await sendRequest(write.port, { method: 'POST', headers, body })).status;
+/**
+ * Imitates Google's metadata server at a loopback port. The same port is the proxy of every gRPC channel, and
+ * connects the channels to an embedded Firestore, behind TLS with {@link CERTIFICATE}.
+ */
+async function startFakeGoogleCloud(firestorePort: number) {
+  const pem = readFileSync(CERTIFICATE);
+  const secureContext = createSecureContext({ key: pem, cert: pem });
+  const sockets = new Set<Socket>();
+  const cloud = { host: '', refusals: 0 };
+  const server = createServer(({ url = '' }, response) => {
+    response.setHeader('Metadata-Flavor', 'Google');
+    if (url.includes('universe')) response.end('googleapis.com');
+    else if (!url.includes('/token')) response.end('{}');
+    else if (cloud.refusals > 0) {
+      cloud.refusals -= 1;
+      response.writeHead(503).end('unavailable');
+      // This lifetime is so short that each call renews its token.
+    } else response.end(JSON.stringify({ access_token: 'a-token', expires_in: 1, token_type: 'Bearer' }));
+  });
+  server.on('connect', (_, socket: Socket) => {
+    socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+    const secure = new TLSSocket(socket, { isServer: true, secureContext, ALPNProtocols: ['h2'] });
+    const firestore = connect(firestorePort, '127.0.0.1');
+    for (const each of [socket, firestore]) sockets.add(each);
+    for (const each of [secure, firestore]) each.on('error', () => undefined);
+    secure.pipe(firestore).pipe(secure);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  cloud.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const close = () => {
+    for (const socket of sockets) socket.destroy();
+    server.closeAllConnections();
+    server.close();
+  };
+  return { cloud, close };
 }
 
 test('a read and a creation return 200 when the metadata server refuses the renewal of a token on both channels', async () => {
+  const { firestore, close } = await startDeployedPackage();
+  const { cloud, close: closeCloud } = await startFakeGoogleCloud(firestore.port);
+  const env = {
+    API_KEY: DEPLOYED_KEY,
+    GCE_METADATA_HOST: cloud.host,
+    METADATA_SERVER_DETECTION: 'assume-present',
+    grpc_proxy: `http://${cloud.host}`,
+    GRPC_DEFAULT_SSL_ROOTS_FILE_PATH: resolve(CERTIFICATE),
+  };
+  const serve = (name: string) => startDeployedFunction(DEPLOY_PACKAGE, name, env);
+  const [read, write] = await Promise.all([serve('getMarkets'), serve('addPriceLists')]);
+  const getMarkets = async () => (await sendTo(read, 'getMarkets')).status;
+  const addPriceLists = async (boq_list_id: string) =>
+    (await sendTo(write, 'addPriceLists', createPriceListBody(3, { boq_list_id }))).status;
+
   expect([await getMarkets(), await addPriceLists('boq-1')]).toEqual([200, 200]);
   // The outage starts after the creation's first read.
-  const begun = new Promise<void>((resolve) => {
+  const begun = new Promise<void>((begin) => {
     const stop = firestore.observe(({ rpc }) => {
       if (rpc !== 'BatchGetDocuments') return;
-      cloud.token.refusals = 2 * REQUESTS_PER_RENEWAL + 2;
+      cloud.refusals = 2 * REQUESTS_PER_RENEWAL + 2;
       stop();
-      resolve();
+      begin();
     });
   });
   const creation = addPriceLists('boq-2');
   await begun;
   expect(await Promise.all([getMarkets(), creation])).toEqual([200, 200]);
-  expect(cloud.token.refusals).toBe(0);
+  expect(cloud.refusals).toBe(0);
+  await Promise.all([read.stop(), write.stop()]);
+  closeCloud();
+  await close();
 });

@@ -12,7 +12,7 @@ import { createWorkContext } from '../../src/lib/work-context';
 import { sweep, type SweepResult } from '../../src/price-lists/sweep';
 import { isClaim, isEntries, isKeyEvent } from '../support/commits';
 import { TEST_PROJECT, useFirestoreEmulator } from '../support/firestore';
-import { CRASHED } from '../support/price-list-service';
+import { CRASHED } from '../support/failed-attempts';
 import { updateKey, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
@@ -21,10 +21,10 @@ import { waitUntilFired } from '../support/wait-for';
 /**
  * A connection goes silent, or the server is unreachable for a while. All time limits of a call are shorter than in
  * production by the same factor, so that it shows whether retries last longer than it takes to replace a silent
- * connection. `CONNECTION_SPEED=1` and `-t silent` test the real times.
+ * connection.
  */
 
-const SPEED = Number(process.env['CONNECTION_SPEED'] ?? 10);
+const SPEED = 10;
 
 const service = useTestService({ addPriceLists, getMarkets });
 
@@ -89,7 +89,9 @@ beforeAll(async () => {
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
   useFirestoreEmulator(`127.0.0.1:${(proxy.address() as AddressInfo).port}`, TEST_PROJECT);
-  service.reset();
+});
+
+beforeEach(async () => {
   await writeMarket(service.db);
   expect(await callBoth('first')).toEqual([200, 200]);
 });

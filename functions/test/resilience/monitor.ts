@@ -139,16 +139,6 @@ function checkTries(before: KeyRecord, { status, owner, failure_cause, failed_tr
   }
 }
 
-/** Checks every commit from now on. @returns a function that ends the checks and throws the first violation */
-export function monitorKeys(firestore: Pick<EmbeddedFirestore, 'observeCommits'>): () => void {
-  const violations: unknown[] = [];
-  const monitor = new KeyMonitor(firestore, (error) => violations.push(error));
-  return () => {
-    monitor.stop();
-    if (violations.length > 0) throw violations[0] as Error;
-  };
-}
-
 /** Returns an empty array for a document that is neither a key record nor a list. */
 function toChange(change: CommittedChange): Change[] {
   const [, path = ''] = change.name.split('/documents/');

@@ -5,7 +5,6 @@ import { TEST_API_KEY, useTestService } from '../support/service';
 import { waitFor } from '../support/wait-for';
 
 const service = useTestService({ getTeams });
-beforeEach(() => service.reset());
 
 const NAME = 'é'.repeat(450_000);
 

@@ -1,34 +1,18 @@
 import { readFileSync } from 'node:fs';
-import type { Call } from '../../../packages/firestore-local/src';
-import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
 import { parseLines, runCommand } from '../cli/command';
-import { failCommits, isEntries, isKeyEvent } from '../support/commits';
-import { useCreations } from '../support/creations';
+import { useFailedAttempts } from '../support/failed-attempts';
 import { readAllDocuments } from '../support/firestore';
-import { updateKey } from '../support/price-lists';
-import { createPriceListBody } from '../support/submissions';
-import { TEST_BATCH } from '../support/batches';
 
 /** Follows both restores of docs/runbook.md with `price-lists` commands, from a backup that has keys in every state. */
 
-const { database, create } = useCreations();
+const { database, create, fail, crash } = useFailedAttempts();
 
 /** Sends the price list of a key. @returns the id of the attempt in the response, and whether it is a replay */
 async function send(key: string, market_id = 'market-1'): Promise<{ id: string; replayed: boolean }> {
-  const { result } = await create(createPriceListBody(TEST_BATCH + 1, { boq_list_id: key, market_id }));
-  if (result instanceof Error) throw result;
-  return { id: (JSON.parse(result.response) as { document_id: string }).document_id, replayed: result.replayed };
+  const { response, replayed } = await create(key, { market_id });
+  return { id: (JSON.parse(response) as { document_id: string }).document_id, replayed };
 }
-
-async function fail(key: string, match: (call: Call<'Commit'>) => boolean = isEntries): Promise<void> {
-  const fault = failCommits(database, match);
-  await expect(send(key)).rejects.toThrow();
-  fault.remove();
-}
-
-/** Begins an attempt and rejects its later commits, so that its key is left as after a crash. */
-const crash = (key: string) => fail(key, (call) => isEntries(call) || isKeyEvent(call));
 
 const run = async (...args: string[]) => (await runCommand(...args, '--json')).out;
 const runForLines = async (...args: string[]) => parseLines(await run(...args)) as Record<string, string>[];
@@ -73,9 +57,7 @@ async function goOnAfterBackup(): Promise<{ backup: Backup; later: Map<string, s
   }
   await send('claimed again');
   expect(await sweep()).toEqual({ failed: 'left' });
-  await fail('unavailable');
-  const unavailable = client.doc(`price_list_idempotency/${keyDocumentId('unavailable')}`);
-  await updateKey(unavailable, { failure_cause: 'unavailable' });
+  await fail('unavailable', { failure_cause: 'unavailable' });
   for (const key of ['crashed', 'reused']) await crash(key);
   clock.advance(LEASE_DURATION_MS);
   await crash('in progress');

@@ -1,14 +1,10 @@
-import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { createDatabase } from '../../src/lib/firestore/database';
 import { keyDocumentId } from '../../src/lib/schemas/key-record';
 import { createWorkContext } from '../../src/lib/work-context';
 import { createPriceLists } from '../../src/price-lists/create';
-import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction } from '../../../scripts/harness/deployed';
-import { readDeclaredIndexes } from '../support/declared-indexes';
-import { useFirestoreEmulator } from '../support/firestore';
-import { TEST_REQUEST, updateKey, writeMarket } from '../support/price-lists';
-import { parseSubmission } from '../support/submissions';
+import { startDeployedPackage, type DeployedPackage } from '../support/deployed';
+import { TEST_REQUEST, updateKey } from '../support/price-lists';
+import { createPriceListBody, parseSubmission } from '../support/submissions';
 
 /**
  * The deployed sweep resumes three attempts side by side. Their long identifiers take two bytes for each
@@ -20,51 +16,35 @@ const products = Number(process.env['RESUME_PRODUCTS'] ?? 2_000);
 const heapMiB = Number(process.env['RESUME_HEAP_MIB'] ?? 70);
 const KEYS = ['a', 'b', 'c'];
 
-let firestore: EmbeddedFirestore;
-let client: Firestore;
-
+let deployed: DeployedPackage;
 beforeAll(async () => {
-  firestore = await startFirestore({ indexes: readDeclaredIndexes() });
-  useFirestoreEmulator(firestore.address, PROJECT);
-  client = new Firestore({ projectId: PROJECT });
-  await writeMarket(client);
+  deployed = await startDeployedPackage();
 });
+afterAll(() => deployed.close());
 
-afterAll(async () => {
-  await client.terminate();
-  await firestore.close();
-});
-
-const getKey = (key: string) => client.collection('price_list_idempotency').doc(keyDocumentId(key));
+const getKey = (key: string) => deployed.db.collection('price_list_idempotency').doc(keyDocumentId(key));
 
 /** One character beyond Latin-1 makes each character of the string take two bytes. */
 const createId = (i: number) => `${String(i).padStart(6, '0')}${'x'.repeat(1_391)}…`;
 
 /** Creates price lists, and then changes their key as if the process had died before the completion. */
 async function createAndCrash(key: string): Promise<void> {
-  const prices = Array.from({ length: products }, (_, i) => [
-    createId(i),
-    { price_list_price: 1, expected_forward_cost_price: 2 },
-  ]);
-  const info = { market_id: 'market-1', boq_list_id: key, currency_iso: 'EGP', date: '06/2026', name: 'June' };
-  const submission = parseSubmission({ info, products: Object.fromEntries(prices) as object });
+  const prices = { price_list_price: 1, expected_forward_cost_price: 2 };
+  const ids = Array.from({ length: products }, (_, i) => [createId(i), prices]);
+  const { info } = createPriceListBody(0, { boq_list_id: key });
+  const submission = parseSubmission({ info, products: Object.fromEntries(ids) as object });
   const context = createWorkContext(new AbortController().signal);
-  await createPriceLists(submission, TEST_REQUEST, createDatabase(client, context), context);
+  await createPriceLists(submission, TEST_REQUEST, createDatabase(deployed.db, context), context);
   const crashed = { status: 'processing', owner: 'crashed', response: null, lease_expires_at: Date.now() };
   await updateKey(getKey(key), crashed);
 }
 
 test(`three attempts with ${products} products are resumed in a heap of ${heapMiB} MiB`, async () => {
   for (const key of KEYS) await createAndCrash(key);
-  const deployed = await startDeployedFunction(DEPLOY_PACKAGE, 'sweepPriceLists', {
-    FIRESTORE_EMULATOR_HOST: firestore.address,
-    METADATA_SERVER_DETECTION: 'none',
-    NODE_OPTIONS: `--max-old-space-size=${heapMiB}`,
-  });
-  const response = await fetch(`http://127.0.0.1:${deployed.port}`, { method: 'POST' }).catch(() => undefined);
-  const outOfMemory = deployed.output.filter((line) => line.includes('heap out of memory'));
+  const { port, output } = await deployed.start('sweepPriceLists', { NODE_OPTIONS: `--max-old-space-size=${heapMiB}` });
+  const response = await fetch(`http://127.0.0.1:${port}`, { method: 'POST' }).catch(() => undefined);
+  const outOfMemory = output.filter((line) => line.includes('heap out of memory'));
   expect([response?.status, outOfMemory]).toEqual([200, []]);
-  await deployed.stop();
-  const keys = await client.getAll(...KEYS.map(getKey));
+  const keys = await deployed.db.getAll(...KEYS.map(getKey));
   expect(keys.map((key) => key.get('status') as unknown)).toEqual(KEYS.map(() => 'completed'));
 }, 1_800_000);

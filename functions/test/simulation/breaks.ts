@@ -20,7 +20,6 @@ import { getPaths, virtualTime, type BrokenParts } from './world';
 export interface Break extends BrokenParts {
   /** The first seed, by default 1. A later one saves time if the schedules before it show no violation. */
   seed?: number;
-  /** Matches the violation that the simulation reports. */
   caught: RegExp;
 }
 
@@ -53,14 +52,12 @@ const isIn = ({ reference }: Write, collection: string): boolean => reference.pa
 
 const isKey = (write: Write): boolean => isIn(write, collections.priceListIdempotency);
 
-/** Removes the writes that match. */
 const without = (matches: (write: Write) => boolean) => withWrites((write) => (matches(write) ? null : write));
 
 /** Writes without a condition, whatever is stored. */
 const force = (write: Write): Write =>
   write.kind === 'update' ? { ...write, kind: 'set', options: { merge: true } } : { ...write, kind: 'set' };
 
-/** Replaces the commits of entries. */
 const withEntries =
   (commit: (run: () => Promise<void>) => Promise<void>) =>
   (db: Database): Database => ({
@@ -71,7 +68,6 @@ const withEntries =
     },
   });
 
-/** Replaces the queries for due keys. */
 const withDueKeys =
   (get: (db: Database, query: Query) => Promise<QuerySnapshot>) =>
   (db: Database): Database => ({

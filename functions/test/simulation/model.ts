@@ -48,7 +48,6 @@ export class ResponseModel {
   readonly #created = new Set<string>();
 
   constructor(
-    /** Checks everything that is stored. */
     private readonly checkStored: () => Promise<unknown>,
     private readonly history: KeyMonitor,
     private readonly getNow: () => number,

@@ -4,7 +4,6 @@ import { retry } from '../../src/lib/firestore/retry';
 import { keyDocument, readKey } from '../../src/lib/repositories/keys';
 import { writeOptions } from '../../src/lib/runtime-options';
 import type { PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
-import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { getTimeLimitMs, SWEEP_DUE_WAIT_MS } from '../../src/lib/time-limits';
 import type { WorkContext } from '../../src/lib/work-context';
 import { createPriceLists } from '../../src/price-lists/create';
@@ -113,9 +112,7 @@ class Schedule {
         this.#repeat(`sweep-${number}`, 6, [SECOND, 30 * SECOND, 30 * SECOND, 5 * MINUTE], (name) => this.#sweep(name)),
       ),
     ];
-    await this.world.runUntilIdle(this.#createFaultRates());
-    if (this.trace !== undefined) throw this.#failure as Error;
-    await Promise.all(actors);
+    await this.#runPhase(this.#createFaultRates(), () => Promise.all(actors));
     await this.#checkStored();
     await this.#end();
   }
@@ -202,18 +199,14 @@ class Schedule {
     return name;
   }
 
-  /** Fails if an owner writes entries after its lease expired. */
-  readonly #checkLease = (process: Process, paths: readonly string[]): void => {
-    const isOf = ({ lists }: KeyRecord) => Object.values(lists ?? {}).includes(paths[0]?.split('/')[1] ?? '');
-    if (this.#getOwn(process).some((record) => isOf(record) && this.world.now >= record.lease_expires_at))
-      this.#fail(new Error(`${process.name} writes entries after its lease expired`));
+  readonly #checkLease = (process: Process, [path = '']: readonly string[]): void => {
+    const [, list = ''] = path.split('/');
+    for (const record of this.#keys.flatMap((key) => this.history.now(key) ?? [])) {
+      const isOwn = record.status === 'processing' && isOwner(process, record);
+      if (isOwn && Object.values(record.lists ?? {}).includes(list) && this.world.now >= record.lease_expires_at)
+        this.#fail(new Error(`${process.name} writes entries after its lease expired`));
+    }
   };
-
-  /** Returns the records of attempts in progress that a process owns. */
-  #getOwn(process: Process): KeyRecord[] {
-    const records = this.#keys.flatMap((key) => this.history.now(key) ?? []);
-    return records.filter((record) => record.status === 'processing' && isOwner(process, record));
-  }
 
   /** Acts at random times. @param act receives the name of a process of its own */
   async #repeat(name: string, maxTimes: number, pausesMs: number[], act: (name: string) => Promise<unknown>) {
@@ -265,7 +258,6 @@ class Schedule {
     }
   }
 
-  /** Fails if the key needs no operator. */
   #checkReport(key: string, process: Process): void {
     const start = this.history.getReviewStart(key);
     if (start === undefined) this.#fail(new Error(`${process.name} reports ${key}, which needs no operator`));
@@ -285,7 +277,7 @@ class Schedule {
     await this.#checkStored();
   }
 
-  async #runPhase(rates: FaultRates, run: () => Promise<void>): Promise<void> {
+  async #runPhase(rates: FaultRates, run: () => Promise<unknown>): Promise<void> {
     const ended = run().catch((error: unknown) => (this.#failure ??= error));
     await this.world.runUntilIdle(rates);
     // After a violation `ended` never settles, because the simulator has stopped.
@@ -324,7 +316,6 @@ class Schedule {
     });
   }
 
-  /** Returns whether a key requires review after the last sweep. */
   #isInReview(key: string): boolean {
     const status = this.history.now(key)?.status;
     assert.notEqual(status, 'processing', 'the sweep leaves no attempt whose lease expired');

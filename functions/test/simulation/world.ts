@@ -47,7 +47,6 @@ export class Process {
   conflicts = 0;
   /** Milliseconds for which the process was frozen or waited for replies that never came. */
   lostMs = 0;
-  /** Whether one of the faults was permanent. */
   permanent = false;
   state: 'running' | 'responded' | 'dead' = 'running';
   /** Tells the process to stop. Undefined unless the process runs and has not been told to stop. */
@@ -55,7 +54,6 @@ export class Process {
   stopped = false;
   /** For each call that hangs, the virtual time until which it gets no reply. */
   readonly hangs = new Map<string, number>();
-  /** Aborts the work of the process. */
   readonly ending = new AbortController();
   /** Its promise rejects with {@link ProcessCrashed} when the process dies. */
   readonly death = Promise.withResolvers<never>();
@@ -71,7 +69,6 @@ export class Process {
 export const isOwner = ({ name }: Process, key: Pick<KeyRecord, 'owner'> | undefined): boolean =>
   key?.owner.split('/')[0] === name;
 
-/** Returns the paths of the documents that a commit writes. */
 export function getPaths(addWrites: (writes: Writes) => void): string[] {
   const paths: string[] = [];
   const note = ({ path }: DocumentReference) => void paths.push(path);
@@ -95,7 +92,6 @@ interface Waiting {
   go: (rates: FaultRates) => unknown;
 }
 
-/** A call that waits at its gate. */
 interface GatedCall {
   process: Process;
   /** Description of the call in the trace. */
@@ -327,7 +323,6 @@ export class Simulator {
     });
   }
 
-  /** Makes the call or injects a fault. */
   async #proceed(call: GatedCall, rates: FaultRates): Promise<void> {
     const { process, what, apply } = call;
     const { random } = this;

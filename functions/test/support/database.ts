@@ -1,49 +1,42 @@
 import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore, type EndedCall, type FirestoreFront } from '../../../packages/firestore-local/src';
-import { configureClient, createDatabase, type Database } from '../../src/lib/firestore/database';
+import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
+import { configureClient, createDatabase } from '../../src/lib/firestore/database';
 import { createWorkContext, WRITE_SIZES, type WorkContext } from '../../src/lib/work-context';
 import { TEST_BATCH } from './batches';
 import { ManualClock } from './clock';
-import { readDeclaredIndexes } from './declared-indexes';
-import { TEST_PROJECT, createCallRecorder, useFirestoreEmulator } from './firestore';
+import { readDeclaredIndexes, recordCalls, TEST_PROJECT, useFirestoreEmulator } from './firestore';
 
 /** The time of the clock when a test begins, in Unix milliseconds. */
 export const TEST_START = Date.UTC(2026, 5, 1);
 
 /** The database of module tests, without functions in front of it. */
-export interface TestDatabase {
-  /** The client with which a test fills and checks the database. */
-  client: Firestore;
-  /** The server of this database, which can inject faults. */
-  firestore: FirestoreFront;
+export type TestDatabase = ReturnType<typeof useTestDatabase>;
+
+interface Started {
   /** The time of Firestore and of the process. Starts at {@link TEST_START}, and only a test or a sleep advances it. */
   clock: ManualClock;
-  /** Records the calls that end from now until the next {@link TestDatabase.reset}. */
-  recordCalls: () => EndedCall[];
-  /** Opens the database with the context of a request. Tokens are `owner-1`, `owner-2` and so on, batches are small, and pauses are the shortest possible. */
-  open: (changed?: Partial<WorkContext>) => { db: Database; context: WorkContext };
-  /** Empties the database, removes faults and resets the clock. Call it before each test. */
-  reset: () => void;
+  client: Firestore;
+  /** The server of this database, which can inject faults. */
+  firestore: EmbeddedFirestore;
 }
 
 /** Starts a Firestore before the tests of a file, and closes it after the last. */
-export function useTestDatabase(): TestDatabase {
-  const database = { clock: new ManualClock(TEST_START) } as TestDatabase;
-  let recorder: ReturnType<typeof createCallRecorder>;
+export function useTestDatabase() {
+  const database = { clock: new ManualClock(TEST_START) } as Started;
   let tokens = 0;
   beforeAll(async () => {
     // Only the embedded Firestore can be given a clock.
     const firestore = await startFirestore({ indexes: readDeclaredIndexes(), clock: () => database.clock.now() });
     useFirestoreEmulator(firestore.address, TEST_PROJECT);
     const client = configureClient(new Firestore({ projectId: TEST_PROJECT }));
-    recorder = createCallRecorder(firestore);
-    Object.assign(database, { client, firestore, recordCalls: recorder.record });
+    Object.assign(database, { client, firestore });
   });
   afterAll(async () => {
     await database.client.terminate();
     await database.firestore.close();
   });
   return Object.assign(database, {
+    /** Opens the database with the context of a request. Tokens are `owner-1`, `owner-2` and so on, batches are small, and pauses are the shortest possible. */
     open: (changed: Partial<WorkContext> = {}) => {
       const context: WorkContext = {
         ...createWorkContext(new AbortController().signal),
@@ -55,8 +48,10 @@ export function useTestDatabase(): TestDatabase {
       };
       return { db: createDatabase(database.client, context), context };
     },
+    /** Records the calls that end from now on. */
+    recordCalls: () => recordCalls(database.firestore),
+    /** Empties the database, removes faults and resets the clock. Call it before each test. */
     reset: () => {
-      recorder.stop();
       database.firestore.faults.clear();
       database.clock = new ManualClock(TEST_START);
       database.firestore.clear();

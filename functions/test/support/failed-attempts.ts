@@ -2,9 +2,8 @@ import type { PriceListInfo } from '../../src/lib/schemas/add-price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { resume } from '../../cli/resolve';
 import { TEST_BATCH } from './batches';
-import { failCommits, isEntries } from './commits';
+import { failCommits, isEntries, isKeyEvent } from './commits';
 import { useCreations } from './creations';
-import { TEST_START } from './database';
 import { updateKey } from './price-lists';
 import { createPriceListBody } from './submissions';
 
@@ -14,7 +13,7 @@ export const CRASHED = {
   owner: 'crashed',
   failure: null,
   failure_cause: null,
-  lease_expires_at: TEST_START,
+  lease_expires_at: 1,
 } as const;
 
 export const STOPPED = { failure: 'the instance stops', failure_cause: 'stopped' } as const;
@@ -46,6 +45,13 @@ export function useFailedAttempts() {
     return readKey(key);
   }
 
+  /** Begins an attempt and rejects its later commits, so that its key is left as after a crash. */
+  async function crash(key: string): Promise<void> {
+    const fault = failCommits(database, (call) => isEntries(call) || isKeyEvent(call));
+    await expect(create(key)).rejects.toMatchObject({ code: 'creation_failed' });
+    fault.remove();
+  }
+
   const check = (...keys: string[]) => creations.check(...keys.map((key) => createBody(key)));
 
   const deletePayload = ({ document_id }: KeyRecord) =>
@@ -59,5 +65,5 @@ export function useFailedAttempts() {
     return resume(record, decision, db, context).catch((error: unknown) => error);
   }
 
-  return { database, create, getKey, readKey, fail, check, deletePayload, getPriceList, runResume };
+  return { database, create, getKey, readKey, fail, crash, check, deletePayload, getPriceList, runResume };
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Firestore, Query, QueryDocumentSnapshot } from 'firebase-admin/firestore';
 import {
   clearEmulator,
@@ -5,28 +6,20 @@ import {
   startFirestoreFront,
   type EndedCall,
   type FirestoreFront,
+  type IndexDefinitions,
 } from '../../../packages/firestore-local/src';
 import { subcollections } from '../../src/lib/firestore/collections';
-import { readDeclaredIndexes } from './declared-indexes';
+
+export const readDeclaredIndexes = () => JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;
 
 /** The `host:port` of another Firestore for the tests, such as Google's emulator (docs/testing.md). */
 export const { TEST_FIRESTORE } = process.env;
 
-/** Creates a recorder of the calls to a Firestore. It adds a call when the call ends. */
-export function createCallRecorder({ observe }: Pick<FirestoreFront, 'observe'>) {
-  const stops = new Set<() => void>();
-  return {
-    /** Records the calls from now until the next `stop`. */
-    record: (): EndedCall[] => {
-      const calls: EndedCall[] = [];
-      stops.add(observe((call) => calls.push(call)));
-      return calls;
-    },
-    stop: (): void => {
-      for (const stop of stops) stop();
-      stops.clear();
-    },
-  };
+/** Records the calls to a Firestore that end from now on. */
+export function recordCalls({ observe }: Pick<FirestoreFront, 'observe'>): EndedCall[] {
+  const calls: EndedCall[] = [];
+  observe((call) => calls.push(call));
+  return calls;
 }
 
 /** The project of the tests. With TEST_FIRESTORE, which all processes share, each process has its own project. */

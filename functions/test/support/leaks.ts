@@ -1,8 +1,6 @@
 import type { ReceivedResponse } from '../../../scripts/harness/received-response';
 import type { OperationName } from '../../../scripts/harness/operations';
 
-export type LogLeakDetector = ReturnType<typeof createLogLeakDetector>;
-
 /** Maximum number of texts of one body to search for. More texts of a large body are unlikely to find another leak. */
 const MAX_TEXTS_PER_BODY = 50;
 
@@ -19,10 +17,9 @@ export function createLogLeakDetector() {
   return {
     /** Notes a text that was logged or written to the console. */
     logged: (text: string) => void written.push(text),
-    /** Notes a request that was sent. */
-    sent: (headers: Record<string, unknown>, body: unknown) => {
+    sent: (headers: Record<string, unknown>, json: unknown) => {
       keep(headers['x-api-key']);
-      keep(typeof body === 'string' ? parsed(body) : undefined);
+      keep(json);
     },
     received: (operation: OperationName, { status, json }: ReceivedResponse) => {
       // A response of add price lists has ids of records, which the log may contain.
@@ -55,11 +52,3 @@ function collectTexts(value: unknown): string[] {
 
 /** Returns whether a text is unlikely to be in a log line by chance. Short texts and plain words are likely. */
 const isDistinctive = (text: string): boolean => text.trim().length >= 6 && !/^[a-z_]{1,12}$/i.test(text);
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}

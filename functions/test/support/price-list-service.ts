@@ -1,19 +1,16 @@
 import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/schemas/key-record';
-import { TEST_BATCH, useTestBatches } from './batches';
+import { WRITE_SIZES } from '../../src/lib/work-context';
+import { TEST_BATCH } from './batches';
 import { submitAndFail, updateKey, writeMarket } from './price-lists';
 import { useTestService } from './service';
 import { createPriceListBody } from './submissions';
-
-/** The fields of a key whose process was killed, and whose lease has expired. */
-export const CRASHED = { status: 'processing', failure: null, failure_cause: null, lease_expires_at: 1 };
 
 /** Gives each test of a file add price lists over HTTP, a market, small batches, and functions that take a `boq_list_id`. */
 export function usePriceListService() {
   const service = useTestService({ addPriceLists });
   beforeEach(async () => {
-    useTestBatches();
-    service.reset();
+    jest.replaceProperty(WRITE_SIZES, 'batchEntries', TEST_BATCH);
     await writeMarket(service.db);
   });
 
@@ -22,8 +19,8 @@ export function usePriceListService() {
   const getKey = (key: string) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
 
   /** Submits a price list that fails at its second commit of entries, then updates its key record. */
-  async function failAttempt(key: string, update: Record<string, unknown> = {}, headers = {}): Promise<void> {
-    await submitAndFail(service, createBody(key), { headers });
+  async function failAttempt(key: string, update: Record<string, unknown> = {}): Promise<void> {
+    await submitAndFail(service, createBody(key));
     await updateKey(getKey(key), update);
     service.log.length = 0;
   }

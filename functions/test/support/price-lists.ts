@@ -6,42 +6,12 @@ import { readAllDocuments } from './firestore';
 import { requireKeyRecord } from './key-records';
 import type { TestService } from './service';
 
-/** The members of a successful response of add price lists that tests read. */
-export interface AddPriceListsBody {
-  success: boolean;
-  products_count: number;
-  document_id: string;
-  market: { id: string; name: string | null; iso: string | null } | null;
-  expected_forward_cost: { id: string; status: string } | null;
-  price_list: { id: string; status: string } | null;
-}
-
 /** Returns every record except markets, by its path. */
 export async function readAllRecords(db: Firestore): Promise<Record<string, DocumentData>> {
   const written = (await readAllDocuments(db)).filter(({ ref }) => ref.path.split('/', 1)[0] !== 'markets');
   return Object.fromEntries(written.map((each) => [each.ref.path, each.data()]));
 }
 
-/** Counts the records of each kind, such as `price_lists/products` for the entries of all price lists. */
-export async function countRecords(db: Firestore): Promise<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (const path of Object.keys(await readAllRecords(db))) {
-    const kind = path
-      .split('/')
-      .filter((_, i) => i % 2 === 0)
-      .join('/');
-    counts[kind] = (counts[kind] ?? 0) + 1;
-  }
-  return counts;
-}
-
-/** Returns the stored entries of a list, by product id. */
-export async function readListEntries(db: Firestore, list: string): Promise<Record<string, DocumentData>> {
-  const { docs } = await db.collection(`${list}/products`).get();
-  return Object.fromEntries(docs.map((entry) => [entry.id, entry.data()]));
-}
-
-/** Returns the inflated payload of a request record. */
 export async function readStoredPayload(db: Firestore, document_id: string): Promise<string> {
   const { docs } = await db.collection(`price_list_requests/${document_id}/price_list_payload`).get();
   return gunzipSync(Buffer.concat(docs.map((chunk) => chunk.get('data') as Buffer))).toString();
@@ -74,23 +44,17 @@ export async function writeMarket(db: Firestore): Promise<void> {
 }
 
 /**
- * Submits a price list that fails with a permanent error after `commits` commits of entries, so its
+ * Submits a price list that fails with a permanent error at its second commit of entries, so its
  * key requires an operator.
- *
- * @param body a body whose products need more commits
  */
-export async function submitAndFail(
-  { firestore, call }: TestService,
-  body: unknown,
-  { headers = {}, commits = 1 }: { headers?: Record<string, string>; commits?: number } = {},
-): Promise<void> {
+export async function submitAndFail({ firestore, call }: TestService, json: unknown): Promise<void> {
   const fault = firestore.faults.inject({
     rpc: 'Commit',
     match: isEntries,
-    nth: commits + 1,
-    times: Number.MAX_SAFE_INTEGER,
+    nth: 2,
+    times: Infinity,
     action: { kind: 'error', code: 'PERMISSION_DENIED' },
   });
-  expect((await call('addPriceLists', { json: body, headers })).status).toBe(500);
+  expect((await call('addPriceLists', { json })).status).toBe(500);
   fault.remove();
 }

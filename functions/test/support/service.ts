@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { http, type HttpFunction } from '@google-cloud/functions-framework';
@@ -8,12 +9,11 @@ import { takeConsoleLines } from '../../../test/support/console';
 import { startInstance } from '../../src/lib/instance/start';
 import { assertConforms } from '../../../scripts/harness/conformance';
 import type { ReceivedResponse } from '../../../scripts/harness/received-response';
-import { TEST_PROJECT, createCallRecorder, startTestFirestore, useFirestoreEmulator } from './firestore';
-import { sendRequest, openRequest, type RequestSpec } from '../../../scripts/harness/http';
-import { createLogLeakDetector, type LogLeakDetector } from './leaks';
+import { TEST_PROJECT, recordCalls, startTestFirestore, useFirestoreEmulator } from './firestore';
+import { sendRequest, type RequestSpec } from '../../../scripts/harness/http';
+import { createLogLeakDetector } from './leaks';
 import { operationNames, operations, type OperationName } from '../../../scripts/harness/operations';
 
-/** A key that the service accepts. */
 export const TEST_API_KEY = 'test-key-1';
 
 /** An origin whose pages may call get warehouses. */
@@ -46,20 +46,21 @@ export type TestService = Awaited<ReturnType<typeof startTestService>>['service'
 export type LogLine = Record<string, unknown>;
 
 /**
- * Serves functions to the tests of a file, from before the first test until after the last. The file
- * fails if {@link createLogLeakDetector} finds confidential data in the log.
+ * Serves functions to the tests of a file, from before the first test until after the last. Before each test, it empties
+ * the database and the log, and removes faults and changed settings. The file fails if {@link createLogLeakDetector} finds
+ * confidential data in the log.
  *
  * @returns the service, which is ready from the file's next `beforeAll` on
  */
 export function useTestService(functions: ServedFunctions): TestService {
   const service = {} as TestService;
-  let close: () => Promise<void>;
+  let started: Awaited<ReturnType<typeof startTestService>>;
   beforeAll(async () => {
-    const started = await startTestService(functions);
+    started = await startTestService(functions);
     Object.assign(service, started.service);
-    close = started.close;
   });
-  afterAll(() => close());
+  beforeEach(() => started.reset());
+  afterAll(() => started.close());
   return service;
 }
 
@@ -69,60 +70,45 @@ async function startTestService(functions: ServedFunctions) {
 
   const log: LogLine[] = [];
   const leaks = createLogLeakDetector();
-  captureLog(log, leaks);
+  captureLog(log, leaks.logged);
   startInstance();
   const servers = new Map<OperationName, Server>();
   for (const name of operationNames) {
     const served = functions[name];
     if (served === undefined) continue;
     http(name, served as HttpFunction);
-    servers.set(name, await listening(getTestServer(name)));
+    const server = getTestServer(name).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    servers.set(name, server);
   }
   const port = (operation: OperationName) => (servers.get(operation)?.address() as AddressInfo).port;
-  const recorder = createCallRecorder(firestore);
-
   const service = {
-    /** The client with which a test fills and checks the database. */
     db: new Firestore({ projectId: TEST_PROJECT }),
     /** The server of this database, which can inject faults. */
     firestore,
-    /** Records the calls that end from now until the next `reset`. */
-    recordCalls: recorder.record,
-    /** Every line that the service has logged since the last `reset`. */
+    /** Records the calls that end from now on. */
+    recordCalls: () => recordCalls(firestore),
+    /** Every line that the service has logged in this test. */
     log,
     /** Returns the port of an operation, for requests that no HTTP client would send. */
     port,
     /** Sends a request and returns its checked response. Rejects if the connection breaks before the response is complete. */
     call: async (operation: OperationName, request: TestRequest = {}): Promise<ReceivedResponse> => {
       const sent = toRequestSpec(operation, request);
-      leaks.sent(sent.headers, sent.body);
+      leaks.sent(sent.headers, request.json);
       const response = await sendRequest(port(operation), sent);
       leaks.received(operation, response);
       assertConforms({ operation, method: sent.method }, response);
       return response;
     },
-    /** Opens a request, whose body the test sends. */
-    open: (operation: OperationName, request: TestRequest = {}): ReturnType<typeof openRequest> => {
-      const sent = toRequestSpec(operation, request);
-      leaks.sent(sent.headers, sent.body);
-      const opened = openRequest(port(operation), sent);
-      const checked = async () => {
-        const response = await opened.response;
-        assertConforms({ operation, method: sent.method }, response);
-        return response;
-      };
-      return { request: opened.request, response: checked() };
-    },
-    /** Changes the service's settings until the next `reset`. Undefined removes a setting. */
+    /** Changes the service's settings until the test ends. Undefined removes a setting. */
     setConfig,
-    /** Empties the database and the log, and removes faults and changed settings. Call it before each test. */
-    reset: () => {
-      recorder.stop();
-      firestore.faults.clear();
-      firestore.clear();
-      setConfig(TEST_CONFIG);
-      log.length = 0;
-    },
+  };
+  const reset = () => {
+    firestore.faults.clear();
+    firestore.clear();
+    setConfig(TEST_CONFIG);
+    log.length = 0;
   };
   const close = async () => {
     for (const server of servers.values()) {
@@ -133,8 +119,8 @@ async function startTestService(functions: ServedFunctions) {
     await firestore.close();
     leaks.check();
   };
-  service.reset();
-  return { service, close };
+  reset();
+  return { service, reset, close };
 }
 
 /** Returns the request to send. It has a valid key, and with a body the content type of JSON, unless the test changes them. */
@@ -152,11 +138,6 @@ function toRequestSpec(operation: OperationName, { method, headers = {}, body, j
   };
 }
 
-async function listening(server: Server): Promise<Server> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return server;
-}
-
 function setConfig(settings: Partial<Settings>): void {
   for (const [name, value] of Object.entries(settings)) {
     if (value === undefined) Reflect.deleteProperty(process.env, name);
@@ -165,9 +146,9 @@ function setConfig(settings: Partial<Settings>): void {
 }
 
 /** Keeps the service's log lines. Anything else is printed. */
-function captureLog(log: LogLine[], leaks: LogLeakDetector): void {
+function captureLog(log: LogLine[], onText: (text: string) => void): void {
   takeConsoleLines((values) => {
-    leaks.logged(values.map(String).join(' '));
+    onText(values.map(String).join(' '));
     const line = parsed(values[0]);
     if (line !== undefined) log.push(line);
     return line !== undefined;

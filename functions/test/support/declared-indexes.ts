@@ -1,5 +1,0 @@
-import { readFileSync } from 'node:fs';
-import type { IndexDefinitions } from '../../../packages/firestore-local/src';
-
-/** Reads the indexes that are deployed. */
-export const readDeclaredIndexes = () => JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;
