@@ -6,7 +6,7 @@ import type { PlainDocument } from '../packages/firestore-local/src';
 
 export const MARKETS = 50;
 
-/** The market that each price list names. */
+/** The market of the price lists that are created. */
 const PRICE_LIST_MARKET = 'market-0';
 
 const teamId = (orders: number): string => `team-with-${orders}`;
@@ -102,7 +102,7 @@ const toId = (n: number): string => n.toString(36);
 const createInfo = (market: string): string =>
   `"info":{"market_id":"${market}","boq_list_id":"boq-${lists}","currency_iso":"EGP","date":"06/2026","name":"J"}`;
 
-/** A body of many items. `values`: how many values each of them counts. */
+/** The parts of a body with many items. `values` is the number of values in each item. */
 interface BodyKind {
   start: string;
   item: (n: number) => string;

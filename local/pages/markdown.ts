@@ -51,7 +51,7 @@ export interface MarkdownPage {
   sections: Section[];
 }
 
-/** @param file the path of the text from the root of the repository */
+/** @param file path of the file; the paths of its links start at the same folder */
 export function renderMarkdown(file: string, text: string): MarkdownPage {
   const env = { anchors: new Map<string, number>() };
   const tokens = markdown.parse(text, env);

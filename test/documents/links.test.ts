@@ -30,8 +30,7 @@ const findNamed = (file: string): string[] =>
 
 const leadsNowhere = (target: string): boolean => {
   const [path = '', anchor] = target.split('#');
-  // An import names a file without `.ts`.
-  if (!existsSync(path) && !existsSync(`${path}.ts`)) return true;
+  if (!existsSync(path)) return true;
   if (anchor === undefined || !path.endsWith('.md')) return false;
   return !findAnchors(renderMarkdown(path, readFileSync(path, 'utf8')).html).includes(anchor);
 };

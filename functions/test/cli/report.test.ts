@@ -181,7 +181,7 @@ test('show --prices of a key without lists says so', async () => {
   expect([code, err]).toEqual([1, expect.stringContaining('The key has no lists, because no market matched.\n')]);
 });
 
-describe('keys that failed for two causes', () => {
+describe('keys that failed for different causes', () => {
   beforeEach(async () => {
     await failAttempt('key 0', { failure_cause: 'error' });
     for (const key of ['key 1', 'key 2']) await failAttempt(key, { failure_cause: 'unavailable', failed_tries: 4 });

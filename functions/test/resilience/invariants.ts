@@ -12,8 +12,8 @@ import { readAllDocuments } from '../support/firestore';
 import { requireKeyRecord } from '../support/key-records';
 
 /**
- * What must hold of the database at any moment and after any fault (docs/reliability.md). The audit judges the records by
- * expectations of its own (functions/audit/expected.ts). Here the records are compared with what was submitted.
+ * Checks what must hold in the database at any moment and after any fault (docs/reliability.md). It runs the audit, which
+ * has its own expectations (functions/audit/expected.ts), and compares the records with the submissions.
  */
 
 /** The documents of each collection by id, by the path of the collection. */

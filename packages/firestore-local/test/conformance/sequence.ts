@@ -88,7 +88,7 @@ const toTimestamp = (time: Json): { seconds: string; nanos: number } => ({
 /** Keys of responses whose values can differ between servers that behave equally. */
 const IGNORED = new Set(['readTime', 'skippedResults', 'done', 'commitTime', 'message']);
 
-/** Replaces or omits what differs from run to run. Each time becomes a number in the order of first occurrence. */
+/** Replaces or omits what differs from run to run. Each create or update time becomes a name such as `t0`, numbered in the order of first occurrence. */
 function clean(value: Json | undefined, key: string, database: string, times: Map<string, string>): Json {
   if (typeof value === 'string') return key === 'transaction' ? '$tx' : shorten(value.replace(database, '$db'));
   // JSON has no negative zero.
