@@ -57,7 +57,7 @@ export const RPCS = Object.keys(readers) as readonly Rpc[];
 
 const service = root.lookupService('google.firestore.v1.Firestore');
 
-function getMethod(rpc: Rpc): { requestType: protobuf.Type; responseType: protobuf.Type } {
+function getMethod(rpc: Rpc | 'Listen'): { requestType: protobuf.Type; responseType: protobuf.Type } {
   const method = service.methods[rpc];
   method?.resolve();
   if (!method?.resolvedRequestType || !method.resolvedResponseType) throw new Error(`${rpc} is not defined.`);
@@ -74,7 +74,7 @@ export function decodeRequest<K extends Rpc>(rpc: K, bytes: Buffer): Requests[K]
 }
 
 /** Encodes a response, in which documents are already encoded and values are of the type Value. */
-export const encodeResponse = (rpc: Rpc, response: object): Buffer =>
+export const encodeResponse = (rpc: Rpc | 'Listen', response: object): Buffer =>
   getMethod(rpc).responseType.encode(response).finish() as Buffer;
 
 function readConsistency(request: Message): Consistency {
