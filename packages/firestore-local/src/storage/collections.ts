@@ -1,4 +1,4 @@
-import { compareByKey, compareStrings } from '../protocol/values';
+import { compareByKey } from '../protocol/values';
 
 /** A stored document. A write creates a new version and leaves this one unchanged. Times are microseconds since 1970. */
 export interface StoredDoc {
@@ -35,38 +35,20 @@ export function findFirst(low: number, high: number, holds: (index: number) => b
   return low;
 }
 
-/** Copies sorted documents and applies changes by id. Undefined removes a document. */
-function replaceDocs(
-  sorted: readonly StoredDoc[],
-  changes: ReadonlyMap<string, StoredDoc | undefined>,
-): readonly StoredDoc[] {
-  const parts: (readonly StoredDoc[])[] = [];
-  let at = 0;
-  for (const [id, doc] of [...changes].sort(compareByKey)) {
-    const end = findFirst(at, sorted.length, (i) => compareStrings(sorted[i]?.id ?? '', id) >= 0);
-    parts.push(sorted.slice(at, end), doc ? [doc] : []);
-    at = sorted[end]?.id === id ? end + 1 : end;
-  }
-  parts.push(sorted.slice(at));
-  return parts.flat();
-}
-
 /**
  * The documents of one collection, and its recent changes. A snapshot is a sorted array that is never changed, so a query sees
- * one moment while commits continue. The next snapshot puts all later changes into a new array.
+ * one moment while commits continue.
  */
 export class Collection {
-  private readonly docs = new Map<string, StoredDoc>();
-  /** The documents in the order of their ids, except that those in `unplaced` have changed since. */
-  private sorted: readonly StoredDoc[] = [];
-  private readonly unplaced = new Set<string>();
+  private docs = new Map<string, StoredDoc>();
+  /** The documents in the order of their ids; undefined after a change, until the next snapshot. */
+  private sorted: readonly StoredDoc[] | undefined;
   /** The changes of recent commits, oldest first. */
   private history: { readonly time: number; readonly changes: DocumentChange[] }[] = [];
 
-  /** @param docs sorted by id */
-  constructor(docs: readonly StoredDoc[] = []) {
-    this.sorted = docs;
-    for (const doc of docs) this.docs.set(doc.id, doc);
+  /** Adds a document that is stored on disk. */
+  load(doc: StoredDoc): void {
+    this.docs.set(doc.id, doc);
   }
 
   get size(): number {
@@ -84,15 +66,20 @@ export class Collection {
 
   /** Returns all documents in the order of their ids, now or at a time in microseconds. */
   snapshot(readTime = Infinity): readonly StoredDoc[] {
-    if (this.unplaced.size > 0) {
-      this.sorted = replaceDocs(this.sorted, new Map(Array.from(this.unplaced, (id) => [id, this.docs.get(id)])));
-      this.unplaced.clear();
+    const later = this.commitsAfter(readTime);
+    if (later.length === 0) {
+      // A later sort takes less time, because only later changes are out of order.
+      if (!this.sorted) this.docs = sortById(this.docs);
+      return (this.sorted ??= [...this.docs.values()]);
     }
-    const earlier = new Map<string, StoredDoc | undefined>();
-    for (const { changes } of this.commitsAfter(readTime).toReversed()) {
-      for (const { id, old } of changes) earlier.set(id, old);
+    const docs = new Map(this.docs);
+    for (const { changes } of later.toReversed()) {
+      for (const { id, old } of changes) {
+        if (old) docs.set(id, old);
+        else docs.delete(id);
+      }
     }
-    return earlier.size === 0 ? this.sorted : replaceDocs(this.sorted, earlier);
+    return [...sortById(docs).values()];
   }
 
   /** Applies one change of the commit at a time in microseconds. */
@@ -103,7 +90,7 @@ export class Collection {
     else this.history.push({ time, changes: [change] });
     if (doc) this.docs.set(id, doc);
     else this.docs.delete(id);
-    this.unplaced.add(id);
+    this.sorted = undefined;
   }
 
   /** Forgets the changes up to a time. Earlier versions can then no longer be read. */
@@ -118,3 +105,6 @@ export class Collection {
     return commits.slice(first);
   }
 }
+
+const sortById = (docs: ReadonlyMap<string, StoredDoc>): Map<string, StoredDoc> =>
+  new Map([...docs].sort(compareByKey));

@@ -6,20 +6,19 @@ import type { DocumentChange, StoredDoc } from './collections';
 
 /** `PRAGMA application_id` and `user_version` identify a file of this program and the version of its tables. */
 const APPLICATION_ID = 0x66697265;
-const VERSION = 1;
+const VERSION = 2;
 
 const TABLES = `
-  CREATE TABLE collections (key INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
   CREATE TABLE documents (
-    row INTEGER PRIMARY KEY, collection INTEGER NOT NULL, id TEXT NOT NULL, create_time INTEGER NOT NULL,
+    row INTEGER PRIMARY KEY, collection TEXT NOT NULL, id TEXT NOT NULL, create_time INTEGER NOT NULL,
     update_time INTEGER NOT NULL, fields BLOB NOT NULL
   );
-  CREATE INDEX documents_by_collection ON documents (collection);
   CREATE TABLE clock (last_time INTEGER NOT NULL);
   INSERT INTO clock VALUES (0);
 `;
 
 interface Row {
+  collection: string;
   id: string;
   fields: Uint8Array;
   create_time: number;
@@ -31,13 +30,10 @@ interface Row {
  * The documents on disk, in one SQLite file. A commit is one SQLite transaction in the write-ahead log: a crash of the
  * process does not lose it, and an interrupted commit leaves nothing. CONTRIBUTING.md describes a loss of power.
  *
- * Each document in memory has the number of its row, so there is no index by id, which would write a page for nearly every new
- * document with a random id. SQLite's exclusive lock rejects a second server and ends with the process that holds it.
+ * Each document in memory has the number of its row, so there is no index by id, which would write a page for nearly every
+ * new document with a random id. SQLite's exclusive lock rejects a second server and ends with the process that holds it.
  */
 export class SqliteStorage {
-  private readonly keys = new Map<string, number>();
-  /** The collections that the current transaction has added. */
-  private readonly added: string[] = [];
   private readonly statements;
   /** Whether the disk was full at the last commit. */
   private isFull = false;
@@ -47,19 +43,11 @@ export class SqliteStorage {
     private readonly folder: string,
   ) {
     this.statements = {
-      addCollection: database.prepare('INSERT INTO collections (path) VALUES (?)'),
       add: database.prepare('INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?)'),
       put: database.prepare('UPDATE documents SET create_time = ?, update_time = ?, fields = ? WHERE row = ?'),
       remove: database.prepare('DELETE FROM documents WHERE row = ?'),
       tick: database.prepare('UPDATE clock SET last_time = ?'),
-      read: database.prepare(
-        'SELECT id, fields, create_time, update_time, row FROM documents WHERE collection = ? ORDER BY id',
-      ),
-      any: database.prepare('SELECT 1 FROM documents WHERE collection = ? LIMIT 1'),
     };
-    for (const row of database.prepare('SELECT key, path FROM collections').all()) {
-      this.keys.set(String(row['path']), Number(row['key']));
-    }
   }
 
   /**
@@ -85,37 +73,21 @@ export class SqliteStorage {
     }
   }
 
-  /** The resource names of all collections that have had a document since the last `clear`. */
-  get collections(): Iterable<string> {
-    return this.keys.keys();
-  }
-
   /** The time of the last commit, in microseconds since 1970. */
   get lastTime(): number {
     return Number(this.database.prepare('SELECT last_time FROM clock').get()?.['last_time'] ?? 0);
   }
 
-  hasDocuments(collection: string): boolean {
-    const key = this.keys.get(collection);
-    return key !== undefined && this.statements.any.get(key) !== undefined;
-  }
-
-  /** Reads all documents of a collection, in the order of the UTF-8 bytes of their ids. */
-  readCollection(collection: string): StoredDoc[] {
-    const key = this.keys.get(collection);
-    if (key === undefined) return [];
+  /** Reads all documents. */
+  *readAll(): Generator<StoredDoc> {
     try {
-      const rows = this.statements.read.iterate(key) as Iterable<unknown> as Iterable<Row>;
-      return Array.from(rows, ({ id, fields, create_time, update_time, row }) => ({
-        collection,
-        id,
+      const rows = this.database.prepare('SELECT * FROM documents').iterate() as Iterable<unknown> as Iterable<Row>;
+      for (const { collection, id, fields, create_time, update_time, row } of rows) {
         // A copy in Node's shared pool: a separate buffer for each row would take more memory than the row.
-        fields: Buffer.from(fields),
-        createTime: create_time,
-        updateTime: update_time,
-        row,
-      }));
+        yield { collection, id, fields: Buffer.from(fields), createTime: create_time, updateTime: update_time, row };
+      }
     } catch (error) {
+      this.database.close();
       throw toStorageError(error, this.folder);
     }
   }
@@ -123,15 +95,14 @@ export class SqliteStorage {
   /** Stores the changes of one commit, all or none. Sets `row` of each stored document to its row in the table. */
   commit(changes: readonly DocumentChange[], time: number): void {
     this.runInTransaction(() => {
-      for (const { collection, id, old, doc } of changes) {
+      for (const { old, doc } of changes) {
         if (!doc) {
           this.statements.remove.run(old?.row ?? 0);
         } else if (old) {
           doc.row = old.row;
           this.statements.put.run(doc.createTime, doc.updateTime, doc.fields, doc.row);
         } else {
-          const key = this.getCollectionKey(collection);
-          const added = this.statements.add.run(key, id, doc.createTime, doc.updateTime, doc.fields);
+          const added = this.statements.add.run(doc.collection, doc.id, doc.createTime, doc.updateTime, doc.fields);
           doc.row = Number(added.lastInsertRowid);
         }
       }
@@ -140,25 +111,14 @@ export class SqliteStorage {
   }
 
   clear(): void {
-    this.runInTransaction(() => this.database.exec('DELETE FROM documents; DELETE FROM collections'));
-    this.keys.clear();
+    this.runInTransaction(() => this.database.exec('DELETE FROM documents'));
   }
 
   close(): void {
     this.database.close();
   }
 
-  private getCollectionKey(collection: string): number {
-    const known = this.keys.get(collection);
-    if (known !== undefined) return known;
-    const key = Number(this.statements.addCollection.run(collection).lastInsertRowid);
-    this.keys.set(collection, key);
-    this.added.push(collection);
-    return key;
-  }
-
   private runInTransaction(work: () => void): void {
-    this.added.length = 0;
     this.database.exec('BEGIN');
     try {
       work();
@@ -166,7 +126,6 @@ export class SqliteStorage {
       this.isFull = false;
     } catch (error) {
       if (this.database.isTransaction) this.database.exec('ROLLBACK');
-      for (const path of this.added) this.keys.delete(path);
       throw getPrimaryCode(error) === SQLITE_FULL ? this.reportFull() : error;
     }
   }

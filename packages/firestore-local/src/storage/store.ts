@@ -23,12 +23,11 @@ interface RetainedCommit {
 type CommitListener = (changes: readonly DocumentChange[]) => void;
 
 /**
- * The documents of every database, in memory. A collection is loaded from disk when it is first used. All methods are
- * synchronous, so code between two awaits sees one state. Times are microseconds since 1970, but `now` returns milliseconds.
+ * The documents of every database, in memory. All methods are synchronous, so code between two awaits sees one state. Times are
+ * microseconds since 1970, but `now` returns milliseconds.
  */
 export class Store {
   private readonly collections = new Map<string, Collection>();
-  private readonly unloaded: Set<string>;
   private readonly retained = new Set<RetainedCommit>();
   private readonly listeners = new Set<CommitListener>();
   private retainedBytes = 0;
@@ -41,7 +40,7 @@ export class Store {
     private readonly storage: SqliteStorage | undefined,
     private readonly now: () => number,
   ) {
-    this.unloaded = new Set(storage?.collections);
+    for (const doc of storage?.readAll() ?? []) this.getOrCreate(doc.collection).load(doc);
     this.lastTime = storage?.lastTime ?? 0;
     this.firstReadTime = this.lastTime;
   }
@@ -68,34 +67,23 @@ export class Store {
 
   /** Returns the latest version of a document, or the version at a time. */
   get({ collection, id }: DocumentPath, readTime?: number): StoredDoc | undefined {
-    return this.collection(collection)?.get(id, readTime);
-  }
-
-  /** Returns a collection, or undefined if it never had a document. Loads it from disk if necessary. */
-  collection(path: string): Collection | undefined {
-    if (this.unloaded.has(path)) {
-      this.collections.set(path, new Collection(this.storage?.readCollection(path)));
-      this.unloaded.delete(path);
-    }
-    return this.collections.get(path);
+    return this.collections.get(collection)?.get(id, readTime);
   }
 
   /** Returns the latest documents of a collection, or those at a time. */
   snapshot(path: string, readTime?: number): readonly StoredDoc[] {
-    return this.collection(path)?.snapshot(readTime) ?? [];
+    return this.collections.get(path)?.snapshot(readTime) ?? [];
   }
 
   /** Lists the collections below a resource name, all or those of one collection group. Some can be empty. */
   descendantCollections(parent: string, group?: string): string[] {
     const prefix = `${parent}/`;
-    return [...this.collections.keys(), ...this.unloaded].filter(
+    return [...this.collections.keys()].filter(
       (path) => path.startsWith(prefix) && (group === undefined || getCollectionGroup(path) === group),
     );
   }
 
-  /** Does not load the collection, because `npm start` asks before it is ready. */
   hasDocuments(path: string): boolean {
-    if (this.unloaded.has(path)) return this.storage?.hasDocuments(path) ?? false;
     return (this.collections.get(path)?.size ?? 0) > 0;
   }
 
@@ -105,8 +93,7 @@ export class Store {
     this.lastTime = time;
     const commits = new Map<Collection, RetainedCommit>();
     for (const change of changes) {
-      const collection = this.collection(change.collection) ?? new Collection();
-      this.collections.set(change.collection, collection);
+      const collection = this.getOrCreate(change.collection);
       collection.apply(change, time);
       const commit = commits.get(collection) ?? { time, collection, bytes: 0 };
       commit.bytes += CHANGE_BYTES + (change.old?.fields.length ?? 0);
@@ -129,7 +116,6 @@ export class Store {
   /** Deletes every document of every database. Later times come from the clock again, even if it has been set back. */
   clear(): void {
     this.storage?.clear();
-    this.unloaded.clear();
     this.collections.clear();
     this.retained.clear();
     this.retainedBytes = 0;
@@ -139,6 +125,12 @@ export class Store {
 
   close(): void {
     this.storage?.close();
+  }
+
+  private getOrCreate(path: string): Collection {
+    const collection = this.collections.get(path) ?? new Collection();
+    this.collections.set(path, collection);
+    return collection;
   }
 
   /** Forgets the versions that were replaced at least {@link RETENTION_MICROS} ago, or that take too much memory. */
