@@ -1,7 +1,6 @@
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { RpcError } from '../protocol/errors';
 import type { DocumentChange, StoredDoc } from './collections';
 
 /** `PRAGMA application_id` and `user_version` identify a file of this program and the version of its tables. */
@@ -35,8 +34,6 @@ interface Row {
  */
 export class SqliteStorage {
   private readonly statements;
-  /** Whether the disk was full at the last commit. */
-  private isFull = false;
 
   private constructor(
     private readonly database: DatabaseSync,
@@ -123,19 +120,10 @@ export class SqliteStorage {
     try {
       work();
       this.database.exec('COMMIT');
-      this.isFull = false;
     } catch (error) {
       if (this.database.isTransaction) this.database.exec('ROLLBACK');
-      throw getPrimaryCode(error) === SQLITE_FULL ? this.reportFull() : error;
+      throw toStorageError(error, this.folder);
     }
-  }
-
-  /** Creates the error of a full disk. Prints it once until a commit succeeds, because clients repeat their commits. */
-  private reportFull(): RpcError {
-    const message = `The disk of the data folder ${this.folder} (DATA_DIR) is full: nothing is stored until it has space.`;
-    if (!this.isFull) console.error(message);
-    this.isFull = true;
-    return new RpcError('INTERNAL', message);
   }
 }
 
@@ -177,6 +165,8 @@ function toStorageError(error: unknown, folder: string): Error {
     message = 'is in use by another server: stop that server, or choose another folder.';
   } else if (primary === SQLITE_CORRUPT || primary === SQLITE_NOT_A_DATABASE) {
     message = `is damaged (${reason}): move it away, or choose another folder, to start empty.`;
+  } else if (primary === SQLITE_FULL) {
+    message = 'is on a full disk: nothing is stored until the disk has space.';
   }
   return new Error(`the data folder ${folder} ${message}`, { cause: error });
 }
