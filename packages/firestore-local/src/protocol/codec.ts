@@ -166,8 +166,7 @@ export function encodeDocument(
   return Buffer.concat([documentType.encode({ name, ...times }).finish(), fields]);
 }
 
-/** Tags of `Value` on the wire. */
-const INTEGER_TAG = 0x10;
+/** The tag of a map in a `Value` on the wire. */
 const MAP_TAG = 0x32;
 
 /**
@@ -186,11 +185,7 @@ export function createFieldReader(path: FieldPath): (fields: Buffer) => Value | 
       reader.len = reader.uint32() + reader.pos;
     }
     if (!seekEntry(reader, last)) return undefined;
-    const length = reader.uint32();
-    if (reader.buf[reader.pos] !== INTEGER_TAG) return valueType.decode(reader, length) as Value;
-    // Queries compare integers such as times in milliseconds, so this path creates no message for them.
-    reader.pos++;
-    return toBigInt(reader.int64() as unknown as Int64);
+    return valueType.decode(reader, reader.uint32()) as Value;
   };
 }
 

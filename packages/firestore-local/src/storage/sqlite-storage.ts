@@ -1,5 +1,5 @@
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { DocumentChange, StoredDoc } from './collections';
 
@@ -56,7 +56,7 @@ export class SqliteStorage {
       throw new Error('the data folder has an empty name: name a folder, or omit the option to keep nothing.');
     let database: DatabaseSync | undefined;
     try {
-      createFolder(resolve(folder));
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
       const file = join(folder, 'firestore.sqlite');
       makePrivate(file);
       // Only data on disk needs this module, and Node 22 prints a warning when it is loaded.
@@ -169,15 +169,6 @@ function toStorageError(error: unknown, folder: string): Error {
     message = 'is on a full disk: nothing is stored until the disk has space.';
   }
   return new Error(`the data folder ${folder} ${message}`, { cause: error });
-}
-
-/** Creates a folder and its parents. Node's recursive mkdir never returns where a folder cannot be created, as in /proc. */
-function createFolder(folder: string): void {
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
-  const parent = dirname(folder);
-  if (parent === folder) throw new Error(`there is no drive ${folder}`);
-  createFolder(parent);
-  mkdirSync(folder, { mode: 0o700 });
 }
 
 /**
