@@ -90,6 +90,7 @@ test.each<[string, Call]>([
   ['a read-only transaction that a read begins', read(['c/a'], { newTransaction: { readOnly: {} } })],
   ['a range from null', query({ where: where('f', 'LESS_THAN', NULL) })],
   ['a query of all collections below the parent', query({ from: [{}] })],
+  ['a query of all collections', query({ from: [{ allDescendants: true }] })],
   ['a collection group below a document', query(group('b'), `${DOCUMENTS}/a/1`)],
   ['a count up to a number', countUpTo],
   ['a batch of writes', inDatabase('BatchWrite')],

@@ -69,9 +69,7 @@ export class Indexes {
    *
    * @throws RpcError FAILED_PRECONDITION with a message that names the index to declare
    */
-  assertIndexed(group: string | undefined, scope: Scope, filter: Filter | undefined, orders: readonly Order[]): void {
-    // A query over all collections reads the documents by name and needs no other index.
-    if (group === undefined) return;
+  assertIndexed(group: string, scope: Scope, filter: Filter | undefined, orders: readonly Order[]): void {
     const requirement = toIndexRequirement(group, scope, filter ? getTerms(filter) : [], orders);
     if (!this.serves(requirement)) throw createMissingIndexError(requirement);
   }

@@ -47,8 +47,7 @@ export interface Cursor {
 /** A query as sent, without the implicit terms of its order. `parent` is a resource name. */
 export interface StructuredQuery {
   readonly parent: string;
-  /** If undefined, the query selects documents of every collection. */
-  readonly collectionId: string | undefined;
+  readonly collectionId: string;
   readonly allDescendants: boolean;
   readonly filter: Filter | undefined;
   readonly orderBy: readonly Order[];
