@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { DocumentChange, StoredDoc } from './collections';
 
-/** `PRAGMA application_id` and `user_version` identify a file of this program and the version of its tables. */
-const APPLICATION_ID = 0x66697265;
+/** `PRAGMA user_version`, the version of the tables. */
 const VERSION = 2;
 
 const TABLES = `
@@ -133,12 +132,9 @@ function prepareDatabase(database: DatabaseSync): void {
     PRAGMA wal_autocheckpoint = 4000`);
   // BEGIN EXCLUSIVE takes the lock, and the locking mode keeps it until the file is closed.
   database.exec('BEGIN EXCLUSIVE');
-  const readPragma = (name: string): number => Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
-  const version = readPragma('user_version');
+  const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
   if (database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined) {
-    database.exec(`${TABLES} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}`);
-  } else if (readPragma('application_id') !== APPLICATION_ID) {
-    throw new Error('its firestore.sqlite belongs to another program');
+    database.exec(`${TABLES} PRAGMA user_version = ${VERSION}`);
   } else if (version !== VERSION) {
     const age = version > VERSION ? 'a newer' : 'another';
     throw new Error(`it was written by ${age} version (format ${version}; this version reads format ${VERSION})`);
