@@ -1,4 +1,4 @@
-import { Commits } from './commits';
+import { commit } from './commits';
 import type { Indexes } from './indexes';
 import { listCollectionIds } from './listing';
 import { encodeTransactionId } from '../protocol/message-readers';
@@ -14,16 +14,14 @@ type Handlers = {
 /** The operations of google.firestore.v1.Firestore, from decoded requests to response messages. */
 export class Service {
   private readonly reads: Reads;
-  private readonly commits: Commits;
 
   constructor(
     private readonly store: Store,
     private readonly transactions: Transactions,
-    indexes: Indexes,
+    private readonly indexes: Indexes,
     requireIndexes: boolean,
   ) {
     this.reads = new Reads(store, transactions, indexes, requireIndexes);
-    this.commits = new Commits(store, transactions, indexes);
   }
 
   /** @throws RpcError for every status other than OK */
@@ -36,7 +34,7 @@ export class Service {
     ListCollectionIds: (request, send) => send(listCollectionIds(request, this.store)),
     RunQuery: (request, send) => this.reads.query(request, send),
     RunAggregationQuery: (request, send) => this.reads.count(request, send),
-    Commit: (request, send) => send(this.commits.commit(request)),
+    Commit: (request, send) => send(commit(request, this.store, this.transactions, this.indexes)),
     BeginTransaction: ({ database }, send) =>
       send({ transaction: encodeTransactionId(this.transactions.begin(database).id) }),
     Rollback: ({ transaction }, send) => {

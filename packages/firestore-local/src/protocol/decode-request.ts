@@ -1,7 +1,6 @@
 import type protobuf from 'protobufjs';
-import { root, toNumber, type Message } from './codec';
+import { decodeDocument, root, toNumber, type Message } from './codec';
 import { readCount, readQuery } from './decode-query';
-import { readWrite } from './decode-write';
 import { RpcError, invalid, unsupported } from './errors';
 import {
   has,
@@ -13,7 +12,9 @@ import {
   toMessage,
   toText,
 } from './message-readers';
-import type { Consistency, Requests, Rpc } from './requests';
+import type { Consistency, Precondition, Requests, Rpc, Write } from './requests';
+import { assertMicroseconds } from './value-rules';
+import type { Timestamp } from './values';
 
 const readers: { readonly [K in Rpc]: (request: Message) => Requests[K] } = {
   BatchGetDocuments: (request) => ({
@@ -91,4 +92,27 @@ function readConsistency(request: Message): Consistency {
 
 function refuseReadOnly(options: unknown): void {
   if (toMessage(toMessage(options)?.['readOnly'])) throw unsupported('Read-only transactions');
+}
+
+function readWrite(message: Message): Write {
+  const precondition = readPrecondition(message['currentDocument']);
+  if (has(message, 'delete')) return { kind: 'delete', name: toText(message['delete']), precondition };
+  if (has(message, 'transform') || toList(message['updateTransforms']).length > 0)
+    throw unsupported('Field transforms');
+  if (!has(message, 'update')) throw invalid('A write has no operation that is supported.');
+  return {
+    kind: 'update',
+    ...decodeDocument(message['update'] as Uint8Array),
+    mask: readMask(message['updateMask']),
+    precondition,
+  };
+}
+
+function readPrecondition(value: unknown): Precondition | undefined {
+  const precondition = toMessage(value);
+  if (!precondition) return undefined;
+  if (has(precondition, 'exists')) return { exists: Boolean(precondition['exists']) };
+  const updateTime = precondition['updateTime'] as Timestamp | null;
+  if (updateTime) assertMicroseconds(updateTime);
+  return updateTime ? { updateTime } : undefined;
 }
