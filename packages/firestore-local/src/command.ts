@@ -8,7 +8,6 @@ import { startFirestore, type IndexDefinitions } from '.';
 const USAGE = `Usage: firestore-local [options]
 
   --port PORT          port to listen on (default 8080; 0 for any free port)
-  --host HOST          address to listen on (default 127.0.0.1)
   --data DIR           data folder (default: in memory, nothing is kept)
   --indexes FILE       a firestore.indexes.json; queries that need an undeclared index are refused
   --help
@@ -18,7 +17,6 @@ async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       port: { type: 'string', default: '8080' },
-      host: { type: 'string', default: '127.0.0.1' },
       data: { type: 'string' },
       indexes: { type: 'string' },
       help: { type: 'boolean' },
@@ -29,14 +27,13 @@ async function main(): Promise<void> {
     return;
   }
   const port = toPort('--port', values.port);
-  const { host, data, indexes: file } = values;
+  const { data, indexes: file } = values;
   const firestore = await startFirestore({
-    host,
     port,
     ...(data !== undefined && { dataDir: data }),
     ...(file !== undefined && { indexes: readIndexes(file) }),
   }).catch((error: unknown) => {
-    const typed = Object.entries({ host, port, data, indexes: file }).filter(([, value]) => value !== undefined);
+    const typed = Object.entries({ port, data, indexes: file }).filter(([, value]) => value !== undefined);
     const options = typed.map(([name, value]) => `--${name} ${value === '' ? '""' : value}`).join(', ');
     throw new Error(`Firestore cannot start (${options}): ${toMessage(error)}`);
   });

@@ -16,8 +16,6 @@ import { startGrpcServer, type GrpcServer } from './protocol/grpc-server';
 const IN_MEMORY = ':memory:';
 
 export interface FirestoreOptions {
-  /** The address to listen on. Default 127.0.0.1. */
-  readonly host?: string;
   /** The port to listen on. Default 0, any free one. */
   readonly port?: number;
   /** The data folder. The default `:memory:` stores nothing on disk. */
@@ -31,7 +29,7 @@ export interface FirestoreOptions {
 /** A running Firestore. Clients reach it with `FIRESTORE_EMULATOR_HOST=<address>`. */
 export interface EmbeddedFirestore {
   readonly port: number;
-  /** `host:port` or `[host]:port`, as in FIRESTORE_EMULATOR_HOST. */
+  /** `127.0.0.1:port`, as in FIRESTORE_EMULATOR_HOST. */
   readonly address: string;
   /** Injects faults into calls, and removes them. */
   readonly faults: Pick<Faults, 'inject' | 'clear'>;
@@ -75,7 +73,7 @@ export interface PlainDocument {
 
 /** @throws Error with a message for the user, if the address, the data folder or the indexes cannot be used */
 export async function startFirestore(options: FirestoreOptions = {}): Promise<EmbeddedFirestore> {
-  const { host = '127.0.0.1', port = 0, dataDir = IN_MEMORY, clock = Date.now } = options;
+  const { port = 0, dataDir = IN_MEMORY, clock = Date.now } = options;
   const indexes = new Indexes(options.indexes ?? {});
   const storage = dataDir === IN_MEMORY ? undefined : SqliteStorage.open(dataDir);
   const store = new Store(storage, clock);
@@ -86,15 +84,14 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
   );
   let server: GrpcServer;
   try {
-    server = await startGrpcServer(host, port, calls.handle);
+    server = await startGrpcServer(port, calls.handle);
   } catch (error) {
     store.close();
     throw error;
   }
-  const address = `${host.includes(':') ? `[${host}]` : host}:${server.port}`;
   return {
     port: server.port,
-    address,
+    address: `127.0.0.1:${server.port}`,
     faults: calls.faults,
     observe: calls.observe,
     observeCommits: (listener) => store.observe((changes) => listener(changes.map(toCommittedChange))),

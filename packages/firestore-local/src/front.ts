@@ -26,7 +26,7 @@ export async function startFirestoreFront(target: string): Promise<FirestoreFron
     databases.add(`projects/${project}/databases/${database}`);
     await forward(client, rpc, bytes, send);
   });
-  const server = await startGrpcServer('127.0.0.1', 0, calls.handle);
+  const server = await startGrpcServer(0, calls.handle);
   return {
     port: server.port,
     address: `127.0.0.1:${server.port}`,

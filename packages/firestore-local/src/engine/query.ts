@@ -10,7 +10,6 @@ import {
   compareStrings,
   compareNames,
   compareValues,
-  equalValues,
   getTypeOrder,
   isComparable,
   type Value,
@@ -125,8 +124,8 @@ function createComparison(operator: Operator, operand: Value): (value: Value) =>
     '<=': inRange((order) => order <= 0),
     '>': inRange((order) => order > 0),
     '>=': inRange((order) => order >= 0),
-    '==': (value) => isComparable(value) && equalValues(value, operand),
-    in: (value) => isComparable(value) && operands.some((item) => equalValues(item, value)),
+    '==': (value) => isComparable(value) && compareValues(value, operand) === 0,
+    in: (value) => isComparable(value) && operands.some((item) => compareValues(item, value) === 0),
   };
   return comparisons[operator];
 }

@@ -1,7 +1,9 @@
 import { commit } from './commits';
 import type { Indexes } from './indexes';
-import { listCollectionIds } from './listing';
+import { unsupported } from '../protocol/errors';
 import { encodeTransactionId } from '../protocol/message-readers';
+import { parseParentPath } from '../protocol/paths';
+import { compareStrings } from '../protocol/values';
 import { Reads, type SendMessage } from './reads';
 import type { Requests, Rpc } from '../protocol/requests';
 import type { Store } from '../storage/store';
@@ -42,4 +44,16 @@ export class Service {
       return send({});
     },
   };
+}
+
+/** Lists the ids of the collections directly below a document or the root. */
+function listCollectionIds({ parent, pageSize }: Requests['ListCollectionIds'], store: Store): object {
+  const depth = parseParentPath(parent).split('/').length;
+  const ids = new Set<string>();
+  for (const path of store.descendantCollections(parent)) {
+    const id = path.split('/')[depth];
+    if (id !== undefined && !ids.has(id) && store.hasDocuments(path)) ids.add(id);
+  }
+  if (pageSize > 0 && ids.size >= pageSize) throw unsupported('A list of collections in several pages');
+  return { collectionIds: [...ids].sort(compareStrings) };
 }

@@ -13,8 +13,6 @@ import {
   toText,
 } from './message-readers';
 import type { Consistency, Precondition, Requests, Rpc, Write } from './requests';
-import { assertMicroseconds } from './value-rules';
-import type { Timestamp } from './values';
 
 const readers: { readonly [K in Rpc]: (request: Message) => Requests[K] } = {
   BatchGetDocuments: (request) => ({
@@ -112,7 +110,6 @@ function readPrecondition(value: unknown): Precondition | undefined {
   const precondition = toMessage(value);
   if (!precondition) return undefined;
   if (has(precondition, 'exists')) return { exists: Boolean(precondition['exists']) };
-  const updateTime = precondition['updateTime'] as Timestamp | null;
-  if (updateTime) assertMicroseconds(updateTime);
-  return updateTime ? { updateTime } : undefined;
+  const updateTime = readMicros(precondition['updateTime']);
+  return updateTime === undefined ? undefined : { updateTime };
 }

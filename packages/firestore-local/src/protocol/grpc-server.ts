@@ -31,7 +31,7 @@ const ignore = (): void => undefined;
  * Starts a server on Node's HTTP/2. The server of @grpc/grpc-js 1.14 throws outside of any handler if a client resets a stream
  * right after headers that the server rejects. It also refuses a long message with RESOURCE_EXHAUSTED, unlike Firestore.
  */
-export async function startGrpcServer(host: string, port: number, handle: CallHandler): Promise<GrpcServer> {
+export async function startGrpcServer(port: number, handle: CallHandler): Promise<GrpcServer> {
   const sockets = new Set<Socket>();
   const memory = new MessageMemory();
   const listener = createServer((socket) => {
@@ -55,7 +55,7 @@ export async function startGrpcServer(host: string, port: number, handle: CallHa
     };
     socket.once('readable', () => attempt(socket, onFirstBytes));
   });
-  await bind(listener, host, port);
+  await bind(listener, port);
   return {
     port: (listener.address() as AddressInfo).port,
     close: async () => {
@@ -67,14 +67,14 @@ export async function startGrpcServer(host: string, port: number, handle: CallHa
   };
 }
 
-async function bind(listener: Server, host: string, port: number): Promise<void> {
+async function bind(listener: Server, port: number): Promise<void> {
   try {
-    listener.listen(port, host);
+    listener.listen(port, '127.0.0.1');
     await once(listener, 'listening');
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const taken = `port ${port} is taken: another program listens there. Stop it, or choose another port.`;
-    throw new Error(code === 'EADDRINUSE' ? taken : `cannot listen at ${host}: ${message}`, { cause: error });
+    throw new Error(code === 'EADDRINUSE' ? taken : `cannot listen on port ${port}: ${message}`, { cause: error });
   }
 }
 
