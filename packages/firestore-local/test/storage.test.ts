@@ -138,7 +138,7 @@ describe('the data folder', () => {
     const wayOut = 'move it away, or choose another folder, to start empty.';
     writeFileSync(file, 'this is not a database, in spite of its name'.repeat(100));
     expect((await rejection(startFirestore({ dataDir: folder }))).message).toBe(
-      `the data folder ${folder} is damaged (file is not a database): ${wayOut}`,
+      `the data folder ${folder} cannot be used, because file is not a database: ${wayOut}`,
     );
     rmSync(file);
     await (await startFirestore({ dataDir: folder })).close();
@@ -146,7 +146,7 @@ describe('the data folder', () => {
     database.exec('PRAGMA user_version = 99');
     database.close();
     expect((await rejection(startFirestore({ dataDir: folder }))).message).toBe(
-      `the data folder ${folder} cannot be used, because it was written by a newer version (format 99; this version reads ` +
+      `the data folder ${folder} cannot be used, because it was written by another version (format 99; this version reads ` +
         `format 2): ${wayOut}`,
     );
     rmSync(file);

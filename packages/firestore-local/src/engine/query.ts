@@ -67,12 +67,6 @@ function isRequired(path: FieldPath, filter: Filter | undefined): boolean {
   return filter !== undefined && formatFieldPath(filter.path) === formatFieldPath(path);
 }
 
-function getQueryCollections({ source }: PreparedQuery, store: Store): string[] {
-  const { parent, collectionId, allDescendants } = source;
-  if (!allDescendants) return [`${parent}/${collectionId}`];
-  return store.descendantCollections(parent, collectionId);
-}
-
 /**
  * Adds the field of a range and the document's name to an order that lacks them. Their direction is that of its last term, or
  * ascending if it has none.
@@ -102,14 +96,12 @@ function compileFilter(filter: Filter): (doc: StoredDoc) => boolean {
     return (doc) => parts.every((part) => part(doc));
   }
   const read = createValueReader(filter.path);
-  const test = filter.kind === 'isNull' ? isNull : createComparison(filter.op, filter.value);
+  const test = filter.kind === 'isNull' ? (value: Value) => value === null : createComparison(filter.op, filter.value);
   return (doc) => {
     const value = read(doc);
     return value !== undefined && test(value);
   };
 }
-
-const isNull = (value: Value): boolean => value === null;
 
 /** Creates the test of an operator on the value of an existing field. A range contains only values of the operand's type. */
 function createComparison(operator: Operator, operand: Value): (value: Value) => boolean {
@@ -147,7 +139,11 @@ function compileCursor({ values, before }: Cursor, orders: readonly Order[]): (d
 /** Runs a query on the documents at this moment, or on those at a read time in microseconds. */
 export function runQuery(query: PreparedQuery, store: Store, readTime: number | undefined): Iterable<StoredDoc> {
   const { orders, matches, source } = query;
-  const collections = getQueryCollections(query, store).sort(compareNames);
+  const { parent, collectionId, allDescendants } = source;
+  const collections = allDescendants
+    ? store.descendantCollections(parent, collectionId)
+    : [`${parent}/${collectionId}`];
+  collections.sort(compareNames);
   const snapshots = collections.map((collection) => store.snapshot(collection, readTime));
   const [first] = orders;
   // The documents of a collection are between those of a collection above it.

@@ -79,11 +79,7 @@ interface Int64 {
 /** Converts an int64 field to a number, which is exact up to 2^53. */
 export const toNumber = (int64: unknown): number => (typeof int64 === 'number' ? int64 : (int64 as Int64).toNumber());
 
-function toBigInt({ high, low }: Int64): bigint {
-  // Below 2^52 the arithmetic of doubles is exact, so one conversion is enough.
-  if (Math.abs(high) < 2 ** 20) return BigInt(high * 2 ** 32 + (low >>> 0));
-  return (BigInt(high) << 32n) | BigInt(low >>> 0);
-}
+const toBigInt = ({ high, low }: Int64): bigint => (BigInt(high) << 32n) | BigInt(low >>> 0);
 
 function fromValueMessage(message: Message): Value {
   // A client could send several kinds of value in one message. The last kind counts.

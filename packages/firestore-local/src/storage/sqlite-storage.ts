@@ -136,17 +136,14 @@ function prepareDatabase(database: DatabaseSync): void {
   if (database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined) {
     database.exec(`${TABLES} PRAGMA user_version = ${VERSION}`);
   } else if (version !== VERSION) {
-    const age = version > VERSION ? 'a newer' : 'another';
-    throw new Error(`it was written by ${age} version (format ${version}; this version reads format ${VERSION})`);
+    throw new Error(`it was written by another version (format ${version}; this version reads format ${VERSION})`);
   }
   database.exec('COMMIT');
 }
 
 /** The primary result codes of SQLite whose cause the user can resolve. */
 const SQLITE_BUSY = 5;
-const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
-const SQLITE_NOT_A_DATABASE = 26;
 
 function getPrimaryCode(error: unknown): number | undefined {
   const code = (error as { errcode?: number }).errcode;
@@ -159,8 +156,6 @@ function toStorageError(error: unknown, folder: string): Error {
   let message = `cannot be used, because ${reason}: move it away, or choose another folder, to start empty.`;
   if (primary === SQLITE_BUSY) {
     message = 'is in use by another server: stop that server, or choose another folder.';
-  } else if (primary === SQLITE_CORRUPT || primary === SQLITE_NOT_A_DATABASE) {
-    message = `is damaged (${reason}): move it away, or choose another folder, to start empty.`;
   } else if (primary === SQLITE_FULL) {
     message = 'is on a full disk: nothing is stored until the disk has space.';
   }
