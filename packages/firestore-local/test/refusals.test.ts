@@ -55,7 +55,7 @@ async function partition(): Promise<void> {
 }
 
 test.each<[string, string, () => Promise<unknown>]>([
-  ['a listener', 'Listeners', () => listen(db.collection('c').where('f', '==', 1))],
+  ['a listener', 'Listen', () => listen(db.collection('c').where('f', '==', 1))],
   ['OR', 'OR in a filter', () => c().where(either).get()],
   ['ranges of two fields', 'Ranges of several fields', () => c().where('f', '>', 1).where('g', '>', 1).get()],
   ['a cursor at the end', 'A cursor at the end', () => c().orderBy('f').endAt(1).get()],
@@ -73,11 +73,11 @@ test.each<[string, string, () => Promise<unknown>]>([
   ],
   ['a transform', 'Field transforms', () => db.doc('c/b').set({ at: FieldValue.serverTimestamp() })],
   ['a geographical point', 'points', () => db.doc('c/b').set({ at: new GeoPoint(0, 0) })],
-  ['a listing of documents', 'Listings', () => c().listDocuments()],
+  ['a listing of documents', 'ListDocuments', () => c().listDocuments()],
   ['a vector in a document', 'Vectors', () => db.doc('c/b').set({ v: vector })],
   ['a search of vectors', 'Vector', () => db.collection('c').findNearest(search).get()],
   ['the plan of a query', 'Query explain', () => db.collection('c').explain()],
-  ['partitions', 'Partitions', partition],
+  ['partitions', 'PartitionQuery', partition],
 ])('the server refuses %s', async (_, subject, call) => {
   const { message } = await rejection(call());
   expect(message).toMatch(
@@ -90,6 +90,7 @@ test.each<[string, Call]>([
   ['a read-only transaction that a read begins', read(['c/a'], { newTransaction: { readOnly: {} } })],
   ['a range from null', query({ where: where('f', 'LESS_THAN', NULL) })],
   ['a query of all collections below the parent', query({ from: [{}] })],
+  ['a query of all collections', query({ from: [{ allDescendants: true }] })],
   ['a collection group below a document', query(group('b'), `${DOCUMENTS}/a/1`)],
   ['a count up to a number', countUpTo],
   ['a batch of writes', inDatabase('BatchWrite')],

@@ -9,22 +9,6 @@ afterAll(() => bench.close());
 
 const ABORTED = 10;
 
-test('concurrent increments of one document all count, because the SDK tries again', async () => {
-  const db = bench.client();
-  const ref = db.doc('counters/1');
-  await ref.set({ n: 0 });
-  const increment = () =>
-    db.runTransaction(
-      async (transaction) => {
-        const n = (await transaction.get(ref)).get('n') as number;
-        transaction.update(ref, { n: n + 1 });
-      },
-      { maxAttempts: 20 },
-    );
-  await Promise.all(Array.from({ length: 5 }, increment));
-  expect((await ref.get()).get('n')).toBe(5);
-});
-
 /** What a transaction reads, and the document whose change it must notice. */
 const conflicts: [string, (db: Firestore, t: FirebaseFirestore.Transaction) => Promise<unknown>, string][] = [
   ['a document', (db, t) => t.get(db.doc('a/1')), 'a/1'],

@@ -9,33 +9,23 @@ import { Timestamp } from '../protocol/values';
 import { assertWrite } from './write-rules';
 import { applyWrite } from './writes';
 
-/** Writes documents. A commit is synchronous, so no other call runs between its reads and its writes. */
-export class Commits {
-  constructor(
-    private readonly store: Store,
-    private readonly transactions: Transactions,
-    private readonly indexes: Indexes,
-  ) {}
-
-  commit({ database, writes, transaction: id }: Requests['Commit']): object {
-    const located = locateWrites(database, writes);
-    const transaction = id === undefined ? undefined : this.transactions.get(id, database);
-    if (transaction) this.transactions.endForCommit(transaction);
-    const { time, results } = this.apply(located);
-    return { writeResults: results, commitTime: Timestamp.fromMicros(time) };
-  }
-
-  /** Computes the changes of the writes, and applies all or none. */
-  private apply(writes: readonly LocatedWrite[]): { time: number; results: object[] } {
-    const time = this.store.nextTime();
-    const changes = writes.map(({ write, path }): DocumentChange => {
-      const old = this.store.get(path);
-      return { collection: path.collection, id: path.id, old, doc: applyWrite(write, path, old, time, this.indexes) };
-    });
-    const effective = changes.filter(({ old, doc }) => old !== doc);
-    if (effective.length > 0) this.store.apply(effective, time);
-    return { time, results: changes.map(({ doc }) => toWriteResult(doc)) };
-  }
+/** Applies all writes or none. A commit is synchronous, so no other call runs between its reads and its writes. */
+export function commit(
+  { database, writes, transaction: id }: Requests['Commit'],
+  store: Store,
+  transactions: Transactions,
+  indexes: Indexes,
+): object {
+  const located = locateWrites(database, writes);
+  if (id !== undefined) transactions.endForCommit(transactions.get(id, database));
+  const time = store.nextTime();
+  const changes = located.map(({ write, path }): DocumentChange => {
+    const old = store.get(path);
+    return { collection: path.collection, id: path.id, old, doc: applyWrite(write, path, old, time, indexes) };
+  });
+  const effective = changes.filter(({ old, doc }) => old !== doc);
+  if (effective.length > 0) store.apply(effective, time);
+  return { writeResults: changes.map(({ doc }) => toWriteResult(doc)), commitTime: Timestamp.fromMicros(time) };
 }
 
 /** A valid write with the path of its document. */

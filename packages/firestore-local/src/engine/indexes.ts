@@ -51,17 +51,7 @@ interface IndexRequirement {
 
 /** The automatic and the declared indexes. They decide which queries run, and how many index entries a document has. */
 export class Indexes {
-  /** @throws Error with a message for the user, if the definitions are not those of a `firestore.indexes.json` */
-  constructor(private readonly definitions: IndexDefinitions) {
-    const { indexes = [], fieldOverrides = [] } = definitions;
-    const isComplete =
-      !Array.isArray(definitions) &&
-      [indexes, fieldOverrides].every(Array.isArray) &&
-      indexes.every(({ collectionGroup, fields }) => collectionGroup && Array.isArray(fields)) &&
-      fieldOverrides.every(({ collectionGroup, fieldPath }) => collectionGroup && fieldPath);
-    if (!isComplete)
-      throw new Error('the indexes are not as in a firestore.indexes.json: { "indexes": [], "fieldOverrides": [] }');
-  }
+  constructor(private readonly definitions: IndexDefinitions) {}
 
   /**
    * Checks that indexes serve a query. Each must end with the query's order, without the fields of equalities. Several indexes
@@ -69,9 +59,7 @@ export class Indexes {
    *
    * @throws RpcError FAILED_PRECONDITION with a message that names the index to declare
    */
-  assertIndexed(group: string | undefined, scope: Scope, filter: Filter | undefined, orders: readonly Order[]): void {
-    // A query over all collections reads the documents by name and needs no other index.
-    if (group === undefined) return;
+  assertIndexed(group: string, scope: Scope, filter: Filter | undefined, orders: readonly Order[]): void {
     const requirement = toIndexRequirement(group, scope, filter ? getTerms(filter) : [], orders);
     if (!this.serves(requirement)) throw createMissingIndexError(requirement);
   }

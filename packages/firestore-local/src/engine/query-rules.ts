@@ -27,7 +27,9 @@ const MAX_QUERIED_BYTES = 1500;
  */
 export function assertQuery(source: StructuredQuery, orders: readonly Order[]): void {
   const terms = source.filter ? getTerms(source.filter) : [];
-  assertCollections(source, terms, orders);
+  assertCollectionId(source.collectionId);
+  if (source.allDescendants && source.parent.split('/').length > 5)
+    throw unsupported('A collection group below a document');
   if (source.limit !== undefined && source.limit < 0) throw invalid('limit is negative');
   const database = getDatabaseName(source.parent);
   for (const term of terms) assertTerm(term, database);
@@ -45,19 +47,6 @@ export function assertQuery(source: StructuredQuery, orders: readonly Order[]): 
   }
   if (source.startAt) assertCursor(source.startAt, source.orderBy, database);
   assertNameOrder(source.orderBy, terms);
-}
-
-function assertCollections(source: StructuredQuery, terms: readonly Term[], orders: readonly Order[]): void {
-  const { parent, collectionId, allDescendants } = source;
-  if (collectionId !== undefined) {
-    assertCollectionId(collectionId);
-    if (allDescendants && parent.split('/').length > 5) throw unsupported('A collection group below a document');
-    return;
-  }
-  if (!allDescendants) throw unsupported('A query of several collections');
-  if (terms.some(({ path }) => !isName(path)) || orders.some(({ path, descending }) => !isName(path) || descending)) {
-    throw invalid('A query without a collection id can filter by __name__, and order by it ascending, only.');
-  }
 }
 
 function assertTerm(term: Term, database: string): void {

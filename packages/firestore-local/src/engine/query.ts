@@ -10,7 +10,6 @@ import {
   compareStrings,
   compareNames,
   compareValues,
-  equalValues,
   getTypeOrder,
   isComparable,
   type Value,
@@ -68,12 +67,6 @@ function isRequired(path: FieldPath, filter: Filter | undefined): boolean {
   return filter !== undefined && formatFieldPath(filter.path) === formatFieldPath(path);
 }
 
-function getQueryCollections({ source }: PreparedQuery, store: Store): string[] {
-  const { parent, collectionId, allDescendants } = source;
-  if (!allDescendants) return [`${parent}/${collectionId}`];
-  return store.descendantCollections(parent, collectionId);
-}
-
 /**
  * Adds the field of a range and the document's name to an order that lacks them. Their direction is that of its last term, or
  * ascending if it has none.
@@ -103,14 +96,12 @@ function compileFilter(filter: Filter): (doc: StoredDoc) => boolean {
     return (doc) => parts.every((part) => part(doc));
   }
   const read = createValueReader(filter.path);
-  const test = filter.kind === 'isNull' ? isNull : createComparison(filter.op, filter.value);
+  const test = filter.kind === 'isNull' ? (value: Value) => value === null : createComparison(filter.op, filter.value);
   return (doc) => {
     const value = read(doc);
     return value !== undefined && test(value);
   };
 }
-
-const isNull = (value: Value): boolean => value === null;
 
 /** Creates the test of an operator on the value of an existing field. A range contains only values of the operand's type. */
 function createComparison(operator: Operator, operand: Value): (value: Value) => boolean {
@@ -125,8 +116,8 @@ function createComparison(operator: Operator, operand: Value): (value: Value) =>
     '<=': inRange((order) => order <= 0),
     '>': inRange((order) => order > 0),
     '>=': inRange((order) => order >= 0),
-    '==': (value) => isComparable(value) && equalValues(value, operand),
-    in: (value) => isComparable(value) && operands.some((item) => equalValues(item, value)),
+    '==': (value) => isComparable(value) && compareValues(value, operand) === 0,
+    in: (value) => isComparable(value) && operands.some((item) => compareValues(item, value) === 0),
   };
   return comparisons[operator];
 }
@@ -145,79 +136,43 @@ function compileCursor({ values, before }: Cursor, orders: readonly Order[]): (d
   };
 }
 
-/**
- * Runs a query on the current documents, or on those at a read time in microseconds. Returns the results in batches. If `ordered`
- * is false, they can have any order.
- */
-export function runQuery(
-  query: PreparedQuery,
-  store: Store,
-  readTime: number | undefined,
-  ordered = true,
-): Iterable<readonly StoredDoc[]> {
-  const { limit = Infinity } = query.source;
-  const collections = getQueryCollections(query, store).sort(compareNames);
-  const [first] = query.orders;
+/** Runs a query on the documents at this moment, or on those at a read time in microseconds. */
+export function runQuery(query: PreparedQuery, store: Store, readTime: number | undefined): Iterable<StoredDoc> {
+  const { orders, matches, source } = query;
+  const { parent, collectionId, allDescendants } = source;
+  const collections = allDescendants
+    ? store.descendantCollections(parent, collectionId)
+    : [`${parent}/${collectionId}`];
+  collections.sort(compareNames);
+  const snapshots = collections.map((collection) => store.snapshot(collection, readTime));
+  const [first] = orders;
   // The documents of a collection are between those of a collection above it.
   const isNested = collections.some((path, i) => collections[i + 1]?.startsWith(`${path}/`));
-  const byName = first !== undefined && isName(first.path) && !isNested;
-  const snapshots = collections.map((collection) => store.snapshot(collection, readTime));
-  if (byName) return slice(findInOrder(query, snapshots, first.descending), limit);
-  const found = findBatches(query, snapshots);
-  return slice(!ordered && limit === Infinity ? found : [sortBatches(query, found)], limit);
-}
-
-const BATCH_SIZE = 256;
-
-function* findBatches(
-  { matches }: PreparedQuery,
-  snapshots: readonly (readonly StoredDoc[])[],
-): Generator<readonly StoredDoc[]> {
-  for (const docs of snapshots) {
-    for (let at = 0; at < docs.length; at += BATCH_SIZE) yield docs.slice(at, at + BATCH_SIZE).filter(matches);
-  }
+  const isByName = first !== undefined && isName(first.path) && !isNested;
+  if (isByName) return findInOrder(query, snapshots, first.descending);
+  const found = snapshots.flatMap((docs) => docs.filter(matches));
+  return sortDocs(found, orders).slice(0, source.limit);
 }
 
 /** Finds documents in the order of their names, from the first that the query can find. */
 function* findInOrder(
-  { matches, isBefore }: PreparedQuery,
+  { matches, isBefore, source }: PreparedQuery,
   snapshots: readonly (readonly StoredDoc[])[],
   descending: boolean,
-): Generator<readonly StoredDoc[]> {
+): Generator<StoredDoc, undefined> {
+  let left = source.limit ?? Infinity;
   for (const docs of descending ? snapshots.toReversed() : snapshots) {
-    const at = (index: number) => docs[descending ? docs.length - 1 - index : index];
-    let from = findFirst(0, docs.length, (index) => {
+    const at = (index: number) => docs.at(descending ? -1 - index : index);
+    const start = findFirst(docs.length, (index) => {
       const doc = at(index);
       return doc !== undefined && !isBefore(doc);
     });
-    for (; from < docs.length; from += BATCH_SIZE) {
-      const batch = Array.from({ length: Math.min(BATCH_SIZE, docs.length - from) }, (_, i) => at(from + i));
-      yield batch.filter((doc) => doc !== undefined && matches(doc)) as StoredDoc[];
+    for (let i = start; i < docs.length && left > 0; i++) {
+      const doc = at(i);
+      if (!doc || !matches(doc)) continue;
+      left--;
+      yield doc;
     }
-  }
-}
-
-/** How many documents beyond twice the limit a sorted query collects before it sorts them and drops those beyond the limit. */
-const SORT_BUFFER = 2000;
-
-function sortBatches({ orders, source }: PreparedQuery, batches: Iterable<readonly StoredDoc[]>): readonly StoredDoc[] {
-  const { limit = Infinity } = source;
-  let kept: StoredDoc[] = [];
-  for (const docs of batches) {
-    for (const doc of docs) kept.push(doc);
-    // With a limit, several small sorts cost less than one sort of all documents.
-    if (kept.length > 2 * limit + SORT_BUFFER) kept = sortDocs(kept, orders).slice(0, limit);
-  }
-  return sortDocs(kept, orders);
-}
-
-function* slice(batches: Iterable<readonly StoredDoc[]>, limit: number): Generator<readonly StoredDoc[]> {
-  let left = limit;
-  for (const docs of batches) {
-    const batch = docs.slice(0, left);
-    left -= batch.length;
-    if (batch.length > 0) yield batch;
-    if (left === 0) return;
   }
 }
 

@@ -58,12 +58,10 @@ export class Reads {
     const results = this.run(prepared, context);
     if (context.begun) await send({ ...common, transaction: context.begun });
     let count = 0;
-    for (const docs of results) {
-      count += docs.length;
-      for (const doc of docs) {
-        const pending = send({ ...common, document: encodeStoredDocument(doc, query.select) });
-        if (pending) await pending;
-      }
+    for (const doc of results) {
+      count++;
+      const pending = send({ ...common, document: encodeStoredDocument(doc, query.select) });
+      if (pending) await pending;
     }
     // An empty result also carries a read time.
     if (count === 0) await send(common);
@@ -73,26 +71,20 @@ export class Reads {
     const prepared = prepareQuery(query);
     const context = this.open(getDatabaseName(query.parent), consistency);
     this.assertIndexed(prepared);
-    let count = 0n;
-    for (const docs of this.run(prepared, context, false)) count += BigInt(docs.length);
+    const count = BigInt([...this.run(prepared, context)].length);
     if (context.begun) await send({ transaction: context.begun });
     await send({ result: { aggregateFields: { [alias]: count } }, readTime: context.shownTime });
   }
 
   /** Runs a query. The commit of a transaction runs it again and compares the results. */
-  private run(
-    prepared: PreparedQuery,
-    { readTime, addRead }: ReadContext,
-    ordered = true,
-  ): Iterable<readonly StoredDoc[]> {
-    if (!addRead) return runQuery(prepared, this.store, readTime, ordered);
-    const readAll = (): readonly StoredDoc[] => [...runQuery(prepared, this.store, undefined)].flat();
-    const found = readAll();
+  private run(prepared: PreparedQuery, { readTime, addRead }: ReadContext): Iterable<StoredDoc> {
+    if (!addRead) return runQuery(prepared, this.store, readTime);
+    const found = [...runQuery(prepared, this.store, undefined)];
     addRead(() => {
-      const current = readAll();
+      const current = [...runQuery(prepared, this.store, undefined)];
       return current.length === found.length && current.every((doc, i) => doc === found[i]);
     });
-    return [found];
+    return found;
   }
 
   /** @throws RpcError FAILED_PRECONDITION for a query that needs an undeclared index */

@@ -1,7 +1,9 @@
-import { Commits } from './commits';
+import { commit } from './commits';
 import type { Indexes } from './indexes';
-import { listCollectionIds } from './listing';
+import { unsupported } from '../protocol/errors';
 import { encodeTransactionId } from '../protocol/message-readers';
+import { parseParentPath } from '../protocol/paths';
+import { compareStrings } from '../protocol/values';
 import { Reads, type SendMessage } from './reads';
 import type { Requests, Rpc } from '../protocol/requests';
 import type { Store } from '../storage/store';
@@ -14,16 +16,14 @@ type Handlers = {
 /** The operations of google.firestore.v1.Firestore, from decoded requests to response messages. */
 export class Service {
   private readonly reads: Reads;
-  private readonly commits: Commits;
 
   constructor(
     private readonly store: Store,
     private readonly transactions: Transactions,
-    indexes: Indexes,
+    private readonly indexes: Indexes,
     requireIndexes: boolean,
   ) {
     this.reads = new Reads(store, transactions, indexes, requireIndexes);
-    this.commits = new Commits(store, transactions, indexes);
   }
 
   /** @throws RpcError for every status other than OK */
@@ -36,7 +36,7 @@ export class Service {
     ListCollectionIds: (request, send) => send(listCollectionIds(request, this.store)),
     RunQuery: (request, send) => this.reads.query(request, send),
     RunAggregationQuery: (request, send) => this.reads.count(request, send),
-    Commit: (request, send) => send(this.commits.commit(request)),
+    Commit: (request, send) => send(commit(request, this.store, this.transactions, this.indexes)),
     BeginTransaction: ({ database }, send) =>
       send({ transaction: encodeTransactionId(this.transactions.begin(database).id) }),
     Rollback: ({ transaction }, send) => {
@@ -44,4 +44,16 @@ export class Service {
       return send({});
     },
   };
+}
+
+/** Lists the ids of the collections directly below a document or the root. */
+function listCollectionIds({ parent, pageSize }: Requests['ListCollectionIds'], store: Store): object {
+  const depth = parseParentPath(parent).split('/').length;
+  const ids = new Set<string>();
+  for (const path of store.descendantCollections(parent)) {
+    const id = path.split('/')[depth];
+    if (id !== undefined && !ids.has(id) && store.hasDocuments(path)) ids.add(id);
+  }
+  if (pageSize > 0 && ids.size >= pageSize) throw unsupported('A list of collections in several pages');
+  return { collectionIds: [...ids].sort(compareStrings) };
 }

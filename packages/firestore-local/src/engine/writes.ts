@@ -38,7 +38,7 @@ function assertPrecondition({ precondition, name }: Write, current: StoredDoc | 
     if (!precondition.exists && current) throw new RpcError('ALREADY_EXISTS', `Document already exists: ${name}`);
     return;
   }
-  const expected = precondition.updateTime.micros;
+  const expected = precondition.updateTime;
   const stored = current?.updateTime ?? 0;
   if (stored === expected) return;
   throw new RpcError(

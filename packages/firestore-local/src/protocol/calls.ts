@@ -1,6 +1,6 @@
 import { RPCS, decodeRequest } from './decode-request';
 import { RpcError } from './errors';
-import { Faults, NoResponse, type Call, type EndedCall, type MatchedFaults } from './faults';
+import { Faults, NoResponse, type Call, type EndedCall, type ApplyFaults } from './faults';
 import type { CallHandler } from './grpc-server';
 import type { Requests, Rpc } from './requests';
 import type { ResponseStream } from './response-stream';
@@ -59,11 +59,11 @@ async function handleCall(
   const toEndedCall = (outcome: EndedCall['outcome']): EndedCall | undefined => call && { ...call, outcome };
   try {
     call = decodeCall(incoming);
-    const matched = faults.matchFaults(call);
-    await matched.at('before');
-    await matched.at(0);
-    await respond(call, incoming.bytes, createSender(stream, matched));
-    await matched.at('after');
+    const applyFaults = faults.matchFaults(call);
+    await applyFaults('before');
+    await applyFaults(0);
+    await respond(call, incoming.bytes, createSender(stream, applyFaults));
+    await applyFaults('after');
     stream.end();
     return toEndedCall('OK');
   } catch (error) {
@@ -90,12 +90,12 @@ function findResourceName(request: Requests[Rpc]): string {
   return 'query' in request ? request.query.parent : request.parent;
 }
 
-function createSender(stream: ResponseStream, matched: MatchedFaults): SendBytes {
+function createSender(stream: ResponseStream, applyFaults: ApplyFaults): SendBytes {
   let sent = 0;
   return (message) => {
     if (stream.cancelled) throw new RpcError('CANCELLED', 'The client cancelled the call.');
     const drained = stream.send(message);
     sent++;
-    return drained ? drained.then(() => matched.at(sent)) : matched.at(sent);
+    return drained ? drained.then(() => applyFaults(sent)) : applyFaults(sent);
   };
 }

@@ -79,11 +79,7 @@ interface Int64 {
 /** Converts an int64 field to a number, which is exact up to 2^53. */
 export const toNumber = (int64: unknown): number => (typeof int64 === 'number' ? int64 : (int64 as Int64).toNumber());
 
-function toBigInt({ high, low }: Int64): bigint {
-  // Below 2^52 the arithmetic of doubles is exact, so one conversion is enough.
-  if (Math.abs(high) < 2 ** 20) return BigInt(high * 2 ** 32 + (low >>> 0));
-  return (BigInt(high) << 32n) | BigInt(low >>> 0);
-}
+const toBigInt = ({ high, low }: Int64): bigint => (BigInt(high) << 32n) | BigInt(low >>> 0);
 
 function fromValueMessage(message: Message): Value {
   // A client could send several kinds of value in one message. The last kind counts.
@@ -166,8 +162,7 @@ export function encodeDocument(
   return Buffer.concat([documentType.encode({ name, ...times }).finish(), fields]);
 }
 
-/** Tags of `Value` on the wire. */
-const INTEGER_TAG = 0x10;
+/** The tag of a map in a `Value` on the wire. */
 const MAP_TAG = 0x32;
 
 /**
@@ -186,11 +181,7 @@ export function createFieldReader(path: FieldPath): (fields: Buffer) => Value | 
       reader.len = reader.uint32() + reader.pos;
     }
     if (!seekEntry(reader, last)) return undefined;
-    const length = reader.uint32();
-    if (reader.buf[reader.pos] !== INTEGER_TAG) return valueType.decode(reader, length) as Value;
-    // Queries compare integers such as times in milliseconds, so this path creates no message for them.
-    reader.pos++;
-    return toBigInt(reader.int64() as unknown as Int64);
+    return valueType.decode(reader, reader.uint32()) as Value;
   };
 }
 

@@ -11,6 +11,8 @@ export function readQuery(request: Message, value: unknown): StructuredQuery {
   if (!query) throw invalid('The query is missing.');
   const from = toList(query['from']);
   if (from.length > 1) throw invalid('A query reads from one collection only.');
+  const collectionId = toText(from[0]?.['collectionId'] ?? '');
+  if (collectionId === '') throw unsupported('A query of several collections');
   if (toMessage(query['findNearest'])) throw unsupported('Vector search (findNearest)');
   if (query['offset']) throw unsupported('Offsets');
   if (toMessage(query['endAt'])) throw unsupported('A cursor at the end (endAt, endBefore)');
@@ -19,7 +21,7 @@ export function readQuery(request: Message, value: unknown): StructuredQuery {
   const select = toMessage(query['select']);
   return {
     parent: toText(request['parent']),
-    collectionId: toText(from[0]?.['collectionId'] ?? '') || undefined,
+    collectionId,
     allDescendants: Boolean(from[0]?.['allDescendants']),
     filter: where && readFilter(where),
     orderBy: toList(query['orderBy']).map((order) => ({

@@ -1,7 +1,6 @@
 import type protobuf from 'protobufjs';
-import { root, toNumber, type Message } from './codec';
+import { decodeDocument, root, toNumber, type Message } from './codec';
 import { readCount, readQuery } from './decode-query';
-import { readWrite } from './decode-write';
 import { RpcError, invalid, unsupported } from './errors';
 import {
   has,
@@ -13,7 +12,7 @@ import {
   toMessage,
   toText,
 } from './message-readers';
-import type { Consistency, Requests, Rpc } from './requests';
+import type { Consistency, Precondition, Requests, Rpc, Write } from './requests';
 
 const readers: { readonly [K in Rpc]: (request: Message) => Requests[K] } = {
   BatchGetDocuments: (request) => ({
@@ -57,7 +56,7 @@ export const RPCS = Object.keys(readers) as readonly Rpc[];
 
 const service = root.lookupService('google.firestore.v1.Firestore');
 
-function getMethod(rpc: Rpc): { requestType: protobuf.Type; responseType: protobuf.Type } {
+function getMethod(rpc: Rpc | 'Listen'): { requestType: protobuf.Type; responseType: protobuf.Type } {
   const method = service.methods[rpc];
   method?.resolve();
   if (!method?.resolvedRequestType || !method.resolvedResponseType) throw new Error(`${rpc} is not defined.`);
@@ -74,7 +73,7 @@ export function decodeRequest<K extends Rpc>(rpc: K, bytes: Buffer): Requests[K]
 }
 
 /** Encodes a response, in which documents are already encoded and values are of the type Value. */
-export const encodeResponse = (rpc: Rpc, response: object): Buffer =>
+export const encodeResponse = (rpc: Rpc | 'Listen', response: object): Buffer =>
   getMethod(rpc).responseType.encode(response).finish() as Buffer;
 
 function readConsistency(request: Message): Consistency {
@@ -91,4 +90,26 @@ function readConsistency(request: Message): Consistency {
 
 function refuseReadOnly(options: unknown): void {
   if (toMessage(toMessage(options)?.['readOnly'])) throw unsupported('Read-only transactions');
+}
+
+function readWrite(message: Message): Write {
+  const precondition = readPrecondition(message['currentDocument']);
+  if (has(message, 'delete')) return { kind: 'delete', name: toText(message['delete']), precondition };
+  if (has(message, 'transform') || toList(message['updateTransforms']).length > 0)
+    throw unsupported('Field transforms');
+  if (!has(message, 'update')) throw invalid('A write has no operation that is supported.');
+  return {
+    kind: 'update',
+    ...decodeDocument(message['update'] as Uint8Array),
+    mask: readMask(message['updateMask']),
+    precondition,
+  };
+}
+
+function readPrecondition(value: unknown): Precondition | undefined {
+  const precondition = toMessage(value);
+  if (!precondition) return undefined;
+  if (has(precondition, 'exists')) return { exists: Boolean(precondition['exists']) };
+  const updateTime = readMicros(precondition['updateTime']);
+  return updateTime === undefined ? undefined : { updateTime };
 }

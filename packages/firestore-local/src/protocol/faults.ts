@@ -65,27 +65,14 @@ interface ActiveFault {
   readonly fire: (call: Call) => void;
 }
 
-/** The faults of one call. */
-export class MatchedFaults {
-  constructor(
-    private readonly call: Call,
-    private readonly faults: readonly ActiveFault[],
-  ) {}
+/**
+ * Applies the faults of one call at a point. A number is the count of messages sent so far. Returns undefined if none applies.
+ * @throws RpcError or NoResponse instead of the call's response
+ */
+export type ApplyFaults = (point: 'before' | 'after' | number) => Promise<void> | undefined;
 
-  /**
-   * Applies the faults at a point. A number is the count of messages sent so far. Returns undefined if none applies.
-   * @throws RpcError or NoResponse instead of the call's response
-   */
-  at(point: 'before' | 'after' | number): Promise<void> | undefined {
-    const due = this.faults.filter(({ fault: { when = 'before' } }) =>
-      typeof when === 'object' ? when.messages === point : when === point,
-    );
-    return due.length === 0 ? undefined : this.apply(due);
-  }
-
-  private async apply(due: readonly ActiveFault[]): Promise<void> {
-    for (const active of due) await applyFault(active, this.call);
-  }
+async function applyAll(due: readonly ActiveFault[], call: Call): Promise<void> {
+  for (const active of due) await applyFault(active, call);
 }
 
 async function applyFault(active: ActiveFault, call: Call): Promise<void> {
@@ -132,7 +119,7 @@ export class Faults {
   }
 
   /** Returns the faults of a new call, and counts it. */
-  matchFaults(call: Call): MatchedFaults {
+  matchFaults(call: Call): ApplyFaults {
     const matched: ActiveFault[] = [];
     for (const active of this.active) {
       const { rpc, match, nth = 1, times = 1 } = active.fault;
@@ -141,6 +128,11 @@ export class Faults {
       if (active.seen >= nth && active.seen < nth + times) matched.push(active);
       if (active.seen >= nth + times - 1) this.active.delete(active);
     }
-    return new MatchedFaults(call, matched);
+    return (point) => {
+      const due = matched.filter(({ fault: { when = 'before' } }) =>
+        typeof when === 'object' ? when.messages === point : when === point,
+      );
+      return due.length === 0 ? undefined : applyAll(due, call);
+    };
   }
 }

@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { constants, performServerHandshake, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { RPCS } from './decode-request';
-import { RpcError, invalid } from './errors';
+import { RPCS, encodeResponse } from './decode-request';
+import { invalid, unsupported, type RpcError } from './errors';
 import { MessageMemory, MessageReader } from './message-framing';
 import type { Rpc } from './requests';
 import { attempt, createResponseStream, listen, type ResponseStream } from './response-stream';
-import { UNSERVED } from './unserved';
 
 /** Handles one call, from its encoded request to the end of its response. */
 export type CallHandler = (rpc: Rpc, request: Buffer, stream: ResponseStream) => void;
@@ -95,7 +94,7 @@ interface Connection {
 
 const SERVICE = '/google.firestore.v1.Firestore/';
 
-/** Passes the request of a call to the handler, or refuses each message of an operation that is not served. */
+/** Passes the request of a call to the handler, or refuses an operation that is not served. */
 function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connection: Connection): void {
   const { socket, handle, memory } = connection;
   stream.on('error', ignore);
@@ -105,38 +104,49 @@ function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connec
   }
   const response = createResponseStream(stream, socket);
   const path = String(headers[':path']);
-  const name = path.startsWith(SERVICE) ? path.slice(SERVICE.length) : '';
-  const rpc = RPCS.find((each) => each === name);
-  const refuse = Object.hasOwn(UNSERVED, name) ? UNSERVED[name] : undefined;
-  if (!rpc && !refuse) response.fail(new RpcError('UNIMPLEMENTED', `The server does not implement the method ${path}`));
+  const rpc = RPCS.find((each) => path === `${SERVICE}${each}`);
+  if (!rpc) refuse(path, response);
   let isHandled = false;
   // A status would keep the stream open, unless its client reads it and ends the request. The SDKs repeat a call that is refused.
   const reader = new MessageReader(memory, () =>
     stream.close(isHandled ? constants.NGHTTP2_ENHANCE_YOUR_CALM : constants.NGHTTP2_REFUSED_STREAM),
   );
-  const onMessage = (message: Buffer): void => {
-    if (refuse) refuse(message, response);
-    else if (rpc && !isHandled) {
-      isHandled = true;
-      reader.release();
-      handle(rpc, message, response);
-    }
-  };
-  const onEnd = (): void => {
-    if (reader.isWithinMessage) throw invalid('The request ends within a message.');
-    if (rpc) throw invalid('The request has no message.');
-    response.end();
-  };
   const failOnError = (read: () => void): void => {
     if (response.hasEnded || isHandled) return;
     try {
       read();
     } catch (error) {
       reader.release();
-      response.fail(error instanceof RpcError ? error : invalid(`Malformed ${name} request: ${String(error)}`));
+      response.fail(error as RpcError);
     }
   };
-  listen(stream, 'data', (bytes) => failOnError(() => reader.read(bytes).forEach(onMessage)));
+  const onData = (bytes: Buffer): void => {
+    const message = reader.read(bytes);
+    if (!rpc || !message) return;
+    isHandled = true;
+    reader.release();
+    handle(rpc, message, response);
+  };
+  const onEnd = (): void => {
+    throw invalid('The request ends before its message.');
+  };
+  listen(stream, 'data', (bytes) => failOnError(() => onData(bytes)));
   listen(stream, 'end', () => failOnError(onEnd));
   listen(stream, 'close', () => reader.close());
 }
+
+/** Refuses an operation that is not served. */
+function refuse(path: string, response: ResponseStream): void {
+  const error = unsupported(`The operation ${path}`);
+  if (path !== `${SERVICE}Listen`) {
+    response.fail(error);
+    return;
+  }
+  // SDKs pass the cause of a removed target to the listener's error callback. They would reopen a stream that fails.
+  const cause = { code: error.status, message: error.message };
+  void response.send(encodeResponse('Listen', { targetChange: { targetChangeType: REMOVE, cause } }));
+  response.end();
+}
+
+/** The number of `TargetChange.REMOVE` in the protocol. Without target ids, it removes all targets. */
+const REMOVE = 2;

@@ -49,12 +49,10 @@ export class MessageMemory {
   }
 }
 
-const NOTHING = Buffer.alloc(0);
-
-/** Finds the messages in the bytes of a call. Holds at most one message, and refuses one that is too long. */
+/** Reads the one message of a call. Refuses a message that is too long. */
 export class MessageReader {
-  /** A copy of the unfinished message. A view of a network buffer would keep the whole buffer in memory. */
-  private held = NOTHING;
+  /** A copy of the bytes so far. A view of a network buffer would keep the whole buffer in memory. */
+  private held = Buffer.alloc(0);
   private size = 0;
   private isClosed = false;
 
@@ -66,44 +64,11 @@ export class MessageReader {
     memory.update(this, 0);
   }
 
-  /** Whether a message has begun and is not complete. */
-  get isWithinMessage(): boolean {
-    return this.size > 0;
-  }
-
   /**
-   * Takes the next bytes and returns the messages that they complete.
-   * @throws RpcError INVALID_ARGUMENT as soon as the head of a message announces too many bytes, UNIMPLEMENTED if it is compressed
+   * Takes the next bytes, and returns the message when it is complete.
+   * @throws RpcError INVALID_ARGUMENT as soon as the head announces too many bytes, UNIMPLEMENTED if the message is compressed
    */
-  read(chunk: Buffer): Buffer[] {
-    const messages: Buffer[] = [];
-    let bytes = this.size === 0 ? chunk : this.append(chunk);
-    let end = findEnd(bytes);
-    for (; end <= bytes.length; end = findEnd(bytes)) {
-      messages.push(bytes.subarray(HEAD_BYTES, end));
-      bytes = bytes.subarray(end);
-    }
-    if (messages.length > 0) this.release();
-    if (this.size === 0 && bytes.length > 0) this.append(bytes);
-    return messages;
-  }
-
-  /** Forgets the unfinished message. */
-  release(): void {
-    this.held = NOTHING;
-    this.size = 0;
-    if (!this.isClosed) this.memory.update(this, 0);
-  }
-
-  /** Forgets the call, once its stream is closed. */
-  close(): void {
-    this.isClosed = true;
-    this.release();
-    this.memory.remove(this);
-  }
-
-  /** Adds bytes to the unfinished message, and returns all its bytes so far. */
-  private append(chunk: Buffer): Buffer {
+  read(chunk: Buffer): Buffer | undefined {
     const size = this.size + chunk.length;
     if (size > this.held.length) {
       const end = findEnd(this.held.subarray(0, this.size));
@@ -113,8 +78,23 @@ export class MessageReader {
     }
     chunk.copy(this.held, this.size);
     this.size = size;
+    const end = findEnd(this.held.subarray(0, size));
+    if (end <= size) return this.held.subarray(HEAD_BYTES, end);
     this.memory.update(this, this.held.length);
-    return this.held.subarray(0, this.size);
+    return undefined;
+  }
+
+  /** Forgets the message. */
+  release(): void {
+    this.held = Buffer.alloc(0);
+    if (!this.isClosed) this.memory.update(this, 0);
+  }
+
+  /** Forgets the call, once its stream is closed. */
+  close(): void {
+    this.isClosed = true;
+    this.release();
+    this.memory.remove(this);
   }
 }
 

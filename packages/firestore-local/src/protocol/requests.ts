@@ -1,10 +1,10 @@
 import type { FieldPath } from './paths';
-import type { MapValue, Timestamp, Value } from './values';
+import type { MapValue, Value } from './values';
 
 /* The requests of google.firestore.v1 as plain data, with the choices of the protocol as unions. */
 
-/** A condition on the stored document under which a write applies. */
-export type Precondition = { readonly exists: boolean } | { readonly updateTime: Timestamp };
+/** A condition on the stored document under which a write applies. `updateTime` is in microseconds since 1970. */
+export type Precondition = { readonly exists: boolean } | { readonly updateTime: number };
 
 /** One write of a commit. `name` is the full resource name of the document. */
 export type Write =
@@ -47,8 +47,7 @@ export interface Cursor {
 /** A query as sent, without the implicit terms of its order. `parent` is a resource name. */
 export interface StructuredQuery {
   readonly parent: string;
-  /** If undefined, the query selects documents of every collection. */
-  readonly collectionId: string | undefined;
+  readonly collectionId: string;
   readonly allDescendants: boolean;
   readonly filter: Filter | undefined;
   readonly orderBy: readonly Order[];

@@ -134,9 +134,6 @@ export function compareValues(a: Value, b: Value): number {
   return getTypeOrder(a) - getTypeOrder(b);
 }
 
-/** Returns whether two values have the same position in Firestore's order. */
-export const equalValues = (a: Value, b: Value): boolean => compareValues(a, b) === 0;
-
 /** Returns the value at a path, if there is one. */
 export function getPath(map: MapValue, path: readonly string[]): Value | undefined {
   let value: Value | undefined = map;

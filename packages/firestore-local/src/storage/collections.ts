@@ -1,4 +1,4 @@
-import { compareByKey, compareStrings } from '../protocol/values';
+import { compareByKey } from '../protocol/values';
 
 /** A stored document. A write creates a new version and leaves this one unchanged. Times are microseconds since 1970. */
 export interface StoredDoc {
@@ -23,10 +23,11 @@ export interface DocumentChange {
 export const getResourceName = (doc: StoredDoc): string => `${doc.collection}/${doc.id}`;
 
 /**
- * Returns the first index from `low` to before `high` at which a condition holds, or `high` if
- * there is none. Once the condition holds, it must hold at all later indexes.
+ * Returns the first index below `length` at which a condition holds, or `length` if there is none. Once the condition holds, it
+ * must hold at all later indexes.
  */
-export function findFirst(low: number, high: number, holds: (index: number) => boolean): number {
+export function findFirst(length: number, holds: (index: number) => boolean): number {
+  let [low, high] = [0, length];
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (holds(middle)) high = middle;
@@ -35,86 +36,42 @@ export function findFirst(low: number, high: number, holds: (index: number) => b
   return low;
 }
 
-/** Copies sorted documents and applies changes by id. Undefined removes a document. */
-function replaceDocs(
-  sorted: readonly StoredDoc[],
-  changes: ReadonlyMap<string, StoredDoc | undefined>,
-): readonly StoredDoc[] {
-  const parts: (readonly StoredDoc[])[] = [];
-  let at = 0;
-  for (const [id, doc] of [...changes].sort(compareByKey)) {
-    const end = findFirst(at, sorted.length, (i) => compareStrings(sorted[i]?.id ?? '', id) >= 0);
-    parts.push(sorted.slice(at, end), doc ? [doc] : []);
-    at = sorted[end]?.id === id ? end + 1 : end;
-  }
-  parts.push(sorted.slice(at));
-  return parts.flat();
-}
+const sortById = (docs: ReadonlyMap<string, StoredDoc>): Map<string, StoredDoc> =>
+  new Map([...docs].sort(compareByKey));
 
-/**
- * The documents of one collection, and its recent changes. A snapshot is a sorted array that is never changed, so a query sees
- * one moment while commits continue. The next snapshot puts all later changes into a new array.
- */
+/** The latest documents of one collection. */
 export class Collection {
-  private readonly docs = new Map<string, StoredDoc>();
-  /** The documents in the order of their ids, except that those in `unplaced` have changed since. */
-  private sorted: readonly StoredDoc[] = [];
-  private readonly unplaced = new Set<string>();
-  /** The changes of recent commits, oldest first. */
-  private history: { readonly time: number; readonly changes: DocumentChange[] }[] = [];
-
-  /** @param docs sorted by id */
-  constructor(docs: readonly StoredDoc[] = []) {
-    this.sorted = docs;
-    for (const doc of docs) this.docs.set(doc.id, doc);
-  }
+  private docs = new Map<string, StoredDoc>();
+  /** The documents in the order of their ids; undefined after a change, until the next snapshot. It is never changed. */
+  private sorted: readonly StoredDoc[] | undefined;
 
   get size(): number {
     return this.docs.size;
   }
 
-  /** Returns the latest version of a document, or the version at a time in microseconds. */
-  get(id: string, readTime = Infinity): StoredDoc | undefined {
-    for (const { changes } of this.commitsAfter(readTime)) {
-      const change = changes.find((each) => each.id === id);
-      if (change) return change.old;
-    }
+  get(id: string): StoredDoc | undefined {
     return this.docs.get(id);
   }
 
-  /** Returns all documents in the order of their ids, now or at a time in microseconds. */
-  snapshot(readTime = Infinity): readonly StoredDoc[] {
-    if (this.unplaced.size > 0) {
-      this.sorted = replaceDocs(this.sorted, new Map(Array.from(this.unplaced, (id) => [id, this.docs.get(id)])));
-      this.unplaced.clear();
-    }
-    const earlier = new Map<string, StoredDoc | undefined>();
-    for (const { changes } of this.commitsAfter(readTime).toReversed()) {
-      for (const { id, old } of changes) earlier.set(id, old);
-    }
-    return earlier.size === 0 ? this.sorted : replaceDocs(this.sorted, earlier);
-  }
-
-  /** Applies one change of the commit at a time in microseconds. */
-  apply(change: DocumentChange, time: number): void {
-    const { id, doc } = change;
-    const last = this.history.at(-1);
-    if (last?.time === time) last.changes.push(change);
-    else this.history.push({ time, changes: [change] });
+  /** Replaces a document. Undefined removes it. */
+  set(id: string, doc: StoredDoc | undefined): void {
     if (doc) this.docs.set(id, doc);
     else this.docs.delete(id);
-    this.unplaced.add(id);
+    this.sorted = undefined;
   }
 
-  /** Forgets the changes up to a time. Earlier versions can then no longer be read. */
-  forget(time: number): void {
-    while (this.history[0] && this.history[0].time <= time) this.history.shift();
+  /** Returns all documents in the order of their ids. Later changes do not affect the result. */
+  snapshot(): readonly StoredDoc[] {
+    // A later sort takes less time, because only later changes are out of order.
+    if (!this.sorted) this.docs = sortById(this.docs);
+    return (this.sorted ??= [...this.docs.values()]);
   }
 
-  private commitsAfter(time: number): typeof this.history {
-    const commits = this.history;
-    let first = commits.length;
-    while (first > 0 && (commits[first - 1]?.time ?? 0) > time) first--;
-    return commits.slice(first);
+  /** Returns the documents before changes, which are in the order in which they were made. */
+  snapshotBefore(changes: readonly DocumentChange[]): readonly StoredDoc[] {
+    const earlier = new Collection();
+    for (const doc of this.docs.values()) earlier.set(doc.id, doc);
+    for (const { id, old } of changes.toReversed()) earlier.set(id, old);
+    return earlier.snapshot();
   }
 }

@@ -1,25 +1,22 @@
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { RpcError } from '../protocol/errors';
 import type { DocumentChange, StoredDoc } from './collections';
 
-/** `PRAGMA application_id` and `user_version` identify a file of this program and the version of its tables. */
-const APPLICATION_ID = 0x66697265;
-const VERSION = 1;
+/** `PRAGMA user_version`, the version of the tables. */
+const VERSION = 2;
 
 const TABLES = `
-  CREATE TABLE collections (key INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
   CREATE TABLE documents (
-    row INTEGER PRIMARY KEY, collection INTEGER NOT NULL, id TEXT NOT NULL, create_time INTEGER NOT NULL,
+    row INTEGER PRIMARY KEY, collection TEXT NOT NULL, id TEXT NOT NULL, create_time INTEGER NOT NULL,
     update_time INTEGER NOT NULL, fields BLOB NOT NULL
   );
-  CREATE INDEX documents_by_collection ON documents (collection);
   CREATE TABLE clock (last_time INTEGER NOT NULL);
   INSERT INTO clock VALUES (0);
 `;
 
 interface Row {
+  collection: string;
   id: string;
   fields: Uint8Array;
   create_time: number;
@@ -31,35 +28,22 @@ interface Row {
  * The documents on disk, in one SQLite file. A commit is one SQLite transaction in the write-ahead log: a crash of the
  * process does not lose it, and an interrupted commit leaves nothing. CONTRIBUTING.md describes a loss of power.
  *
- * Each document in memory has the number of its row, so there is no index by id, which would write a page for nearly every new
- * document with a random id. SQLite's exclusive lock rejects a second server and ends with the process that holds it.
+ * Each document in memory has the number of its row, so there is no index by id, which would write a page for nearly every
+ * new document with a random id. SQLite's exclusive lock rejects a second server and ends with the process that holds it.
  */
 export class SqliteStorage {
-  private readonly keys = new Map<string, number>();
-  /** The collections that the current transaction has added. */
-  private readonly added: string[] = [];
   private readonly statements;
-  /** Whether the disk was full at the last commit. */
-  private isFull = false;
 
   private constructor(
     private readonly database: DatabaseSync,
     private readonly folder: string,
   ) {
     this.statements = {
-      addCollection: database.prepare('INSERT INTO collections (path) VALUES (?)'),
       add: database.prepare('INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?)'),
       put: database.prepare('UPDATE documents SET create_time = ?, update_time = ?, fields = ? WHERE row = ?'),
       remove: database.prepare('DELETE FROM documents WHERE row = ?'),
       tick: database.prepare('UPDATE clock SET last_time = ?'),
-      read: database.prepare(
-        'SELECT id, fields, create_time, update_time, row FROM documents WHERE collection = ? ORDER BY id',
-      ),
-      any: database.prepare('SELECT 1 FROM documents WHERE collection = ? LIMIT 1'),
     };
-    for (const row of database.prepare('SELECT key, path FROM collections').all()) {
-      this.keys.set(String(row['path']), Number(row['key']));
-    }
   }
 
   /**
@@ -71,7 +55,7 @@ export class SqliteStorage {
       throw new Error('the data folder has an empty name: name a folder, or omit the option to keep nothing.');
     let database: DatabaseSync | undefined;
     try {
-      createFolder(resolve(folder));
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
       const file = join(folder, 'firestore.sqlite');
       makePrivate(file);
       // Only data on disk needs this module, and Node 22 prints a warning when it is loaded.
@@ -85,37 +69,21 @@ export class SqliteStorage {
     }
   }
 
-  /** The resource names of all collections that have had a document since the last `clear`. */
-  get collections(): Iterable<string> {
-    return this.keys.keys();
-  }
-
   /** The time of the last commit, in microseconds since 1970. */
   get lastTime(): number {
     return Number(this.database.prepare('SELECT last_time FROM clock').get()?.['last_time'] ?? 0);
   }
 
-  hasDocuments(collection: string): boolean {
-    const key = this.keys.get(collection);
-    return key !== undefined && this.statements.any.get(key) !== undefined;
-  }
-
-  /** Reads all documents of a collection, in the order of the UTF-8 bytes of their ids. */
-  readCollection(collection: string): StoredDoc[] {
-    const key = this.keys.get(collection);
-    if (key === undefined) return [];
+  /** Reads all documents. */
+  *readAll(): Generator<StoredDoc> {
     try {
-      const rows = this.statements.read.iterate(key) as Iterable<unknown> as Iterable<Row>;
-      return Array.from(rows, ({ id, fields, create_time, update_time, row }) => ({
-        collection,
-        id,
+      const rows = this.database.prepare('SELECT * FROM documents').iterate() as Iterable<unknown> as Iterable<Row>;
+      for (const { collection, id, fields, create_time, update_time, row } of rows) {
         // A copy in Node's shared pool: a separate buffer for each row would take more memory than the row.
-        fields: Buffer.from(fields),
-        createTime: create_time,
-        updateTime: update_time,
-        row,
-      }));
+        yield { collection, id, fields: Buffer.from(fields), createTime: create_time, updateTime: update_time, row };
+      }
     } catch (error) {
+      this.database.close();
       throw toStorageError(error, this.folder);
     }
   }
@@ -123,15 +91,14 @@ export class SqliteStorage {
   /** Stores the changes of one commit, all or none. Sets `row` of each stored document to its row in the table. */
   commit(changes: readonly DocumentChange[], time: number): void {
     this.runInTransaction(() => {
-      for (const { collection, id, old, doc } of changes) {
+      for (const { old, doc } of changes) {
         if (!doc) {
           this.statements.remove.run(old?.row ?? 0);
         } else if (old) {
           doc.row = old.row;
           this.statements.put.run(doc.createTime, doc.updateTime, doc.fields, doc.row);
         } else {
-          const key = this.getCollectionKey(collection);
-          const added = this.statements.add.run(key, id, doc.createTime, doc.updateTime, doc.fields);
+          const added = this.statements.add.run(doc.collection, doc.id, doc.createTime, doc.updateTime, doc.fields);
           doc.row = Number(added.lastInsertRowid);
         }
       }
@@ -140,43 +107,22 @@ export class SqliteStorage {
   }
 
   clear(): void {
-    this.runInTransaction(() => this.database.exec('DELETE FROM documents; DELETE FROM collections'));
-    this.keys.clear();
+    this.runInTransaction(() => this.database.exec('DELETE FROM documents'));
   }
 
   close(): void {
     this.database.close();
   }
 
-  private getCollectionKey(collection: string): number {
-    const known = this.keys.get(collection);
-    if (known !== undefined) return known;
-    const key = Number(this.statements.addCollection.run(collection).lastInsertRowid);
-    this.keys.set(collection, key);
-    this.added.push(collection);
-    return key;
-  }
-
   private runInTransaction(work: () => void): void {
-    this.added.length = 0;
     this.database.exec('BEGIN');
     try {
       work();
       this.database.exec('COMMIT');
-      this.isFull = false;
     } catch (error) {
       if (this.database.isTransaction) this.database.exec('ROLLBACK');
-      for (const path of this.added) this.keys.delete(path);
-      throw getPrimaryCode(error) === SQLITE_FULL ? this.reportFull() : error;
+      throw toStorageError(error, this.folder);
     }
-  }
-
-  /** Creates the error of a full disk. Prints it once until a commit succeeds, because clients repeat their commits. */
-  private reportFull(): RpcError {
-    const message = `The disk of the data folder ${this.folder} (DATA_DIR) is full: nothing is stored until it has space.`;
-    if (!this.isFull) console.error(message);
-    this.isFull = true;
-    return new RpcError('INTERNAL', message);
   }
 }
 
@@ -186,24 +132,18 @@ function prepareDatabase(database: DatabaseSync): void {
     PRAGMA wal_autocheckpoint = 4000`);
   // BEGIN EXCLUSIVE takes the lock, and the locking mode keeps it until the file is closed.
   database.exec('BEGIN EXCLUSIVE');
-  const readPragma = (name: string): number => Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
-  const version = readPragma('user_version');
+  const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
   if (database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined) {
-    database.exec(`${TABLES} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}`);
-  } else if (readPragma('application_id') !== APPLICATION_ID) {
-    throw new Error('its firestore.sqlite belongs to another program');
+    database.exec(`${TABLES} PRAGMA user_version = ${VERSION}`);
   } else if (version !== VERSION) {
-    const age = version > VERSION ? 'a newer' : 'another';
-    throw new Error(`it was written by ${age} version (format ${version}; this version reads format ${VERSION})`);
+    throw new Error(`it was written by another version (format ${version}; this version reads format ${VERSION})`);
   }
   database.exec('COMMIT');
 }
 
 /** The primary result codes of SQLite whose cause the user can resolve. */
 const SQLITE_BUSY = 5;
-const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
-const SQLITE_NOT_A_DATABASE = 26;
 
 function getPrimaryCode(error: unknown): number | undefined {
   const code = (error as { errcode?: number }).errcode;
@@ -216,19 +156,10 @@ function toStorageError(error: unknown, folder: string): Error {
   let message = `cannot be used, because ${reason}: move it away, or choose another folder, to start empty.`;
   if (primary === SQLITE_BUSY) {
     message = 'is in use by another server: stop that server, or choose another folder.';
-  } else if (primary === SQLITE_CORRUPT || primary === SQLITE_NOT_A_DATABASE) {
-    message = `is damaged (${reason}): move it away, or choose another folder, to start empty.`;
+  } else if (primary === SQLITE_FULL) {
+    message = 'is on a full disk: nothing is stored until the disk has space.';
   }
   return new Error(`the data folder ${folder} ${message}`, { cause: error });
-}
-
-/** Creates a folder and its parents. Node's recursive mkdir never returns where a folder cannot be created, as in /proc. */
-function createFolder(folder: string): void {
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
-  const parent = dirname(folder);
-  if (parent === folder) throw new Error(`there is no drive ${folder}`);
-  createFolder(parent);
-  mkdirSync(folder, { mode: 0o700 });
 }
 
 /**

@@ -13,22 +13,22 @@ const RETENTION_BYTES = 256 * 1024 * 1024;
 /** The approximate memory of one change, without the fields of the version that it replaced. */
 const CHANGE_BYTES = 100;
 
-/** The changes of one commit to one collection, while the store keeps them. */
+/** The changes of one commit, while the store keeps the versions that they replaced. */
 interface RetainedCommit {
   readonly time: number;
-  readonly collection: Collection;
-  bytes: number;
+  readonly changes: readonly DocumentChange[];
+  readonly bytes: number;
 }
 
 type CommitListener = (changes: readonly DocumentChange[]) => void;
 
 /**
- * The documents of every database, in memory. A collection is loaded from disk when it is first used. All methods are
- * synchronous, so code between two awaits sees one state. Times are microseconds since 1970, but `now` returns milliseconds.
+ * The documents of every database, in memory. All methods are synchronous, so code between two awaits sees one state. Times are
+ * microseconds since 1970, but `now` returns milliseconds.
  */
 export class Store {
   private readonly collections = new Map<string, Collection>();
-  private readonly unloaded: Set<string>;
+  /** Oldest first. */
   private readonly retained = new Set<RetainedCommit>();
   private readonly listeners = new Set<CommitListener>();
   private retainedBytes = 0;
@@ -41,7 +41,7 @@ export class Store {
     private readonly storage: SqliteStorage | undefined,
     private readonly now: () => number,
   ) {
-    this.unloaded = new Set(storage?.collections);
+    for (const doc of storage?.readAll() ?? []) this.set(doc.collection, doc.id, doc);
     this.lastTime = storage?.lastTime ?? 0;
     this.firstReadTime = this.lastTime;
   }
@@ -68,34 +68,26 @@ export class Store {
 
   /** Returns the latest version of a document, or the version at a time. */
   get({ collection, id }: DocumentPath, readTime?: number): StoredDoc | undefined {
-    return this.collection(collection)?.get(id, readTime);
+    const change = this.changesAfter(readTime, collection).find((each) => each.id === id);
+    return change ? change.old : this.collections.get(collection)?.get(id);
   }
 
-  /** Returns a collection, or undefined if it never had a document. Loads it from disk if necessary. */
-  collection(path: string): Collection | undefined {
-    if (this.unloaded.has(path)) {
-      this.collections.set(path, new Collection(this.storage?.readCollection(path)));
-      this.unloaded.delete(path);
-    }
-    return this.collections.get(path);
-  }
-
-  /** Returns the latest documents of a collection, or those at a time. */
+  /** Returns the latest documents of a collection, or those at a time. They are in the order of their ids. */
   snapshot(path: string, readTime?: number): readonly StoredDoc[] {
-    return this.collection(path)?.snapshot(readTime) ?? [];
+    const changes = this.changesAfter(readTime, path);
+    const collection = this.collections.get(path);
+    return (changes.length === 0 ? collection?.snapshot() : collection?.snapshotBefore(changes)) ?? [];
   }
 
   /** Lists the collections below a resource name, all or those of one collection group. Some can be empty. */
   descendantCollections(parent: string, group?: string): string[] {
     const prefix = `${parent}/`;
-    return [...this.collections.keys(), ...this.unloaded].filter(
+    return [...this.collections.keys()].filter(
       (path) => path.startsWith(prefix) && (group === undefined || getCollectionGroup(path) === group),
     );
   }
 
-  /** Does not load the collection, because `npm start` asks before it is ready. */
   hasDocuments(path: string): boolean {
-    if (this.unloaded.has(path)) return this.storage?.hasDocuments(path) ?? false;
     return (this.collections.get(path)?.size ?? 0) > 0;
   }
 
@@ -103,19 +95,10 @@ export class Store {
   apply(changes: readonly DocumentChange[], time: number): void {
     this.storage?.commit(changes, time);
     this.lastTime = time;
-    const commits = new Map<Collection, RetainedCommit>();
-    for (const change of changes) {
-      const collection = this.collection(change.collection) ?? new Collection();
-      this.collections.set(change.collection, collection);
-      collection.apply(change, time);
-      const commit = commits.get(collection) ?? { time, collection, bytes: 0 };
-      commit.bytes += CHANGE_BYTES + (change.old?.fields.length ?? 0);
-      commits.set(collection, commit);
-    }
-    for (const commit of commits.values()) {
-      this.retained.add(commit);
-      this.retainedBytes += commit.bytes;
-    }
+    for (const { collection, id, doc } of changes) this.set(collection, id, doc);
+    const bytes = changes.reduce((sum, { old }) => sum + CHANGE_BYTES + (old?.fields.length ?? 0), 0);
+    this.retained.add({ time, changes, bytes });
+    this.retainedBytes += bytes;
     this.dropExpired();
     for (const listener of this.listeners) listener(changes);
   }
@@ -129,7 +112,6 @@ export class Store {
   /** Deletes every document of every database. Later times come from the clock again, even if it has been set back. */
   clear(): void {
     this.storage?.clear();
-    this.unloaded.clear();
     this.collections.clear();
     this.retained.clear();
     this.retainedBytes = 0;
@@ -141,11 +123,24 @@ export class Store {
     this.storage?.close();
   }
 
+  private set(path: string, id: string, doc: StoredDoc | undefined): void {
+    const collection = this.collections.get(path) ?? new Collection();
+    this.collections.set(path, collection);
+    collection.set(id, doc);
+  }
+
+  /** Returns the changes of a collection after a time, oldest first. */
+  private changesAfter(readTime: number | undefined, path: string): readonly DocumentChange[] {
+    if (readTime === undefined) return [];
+    return [...this.retained]
+      .filter(({ time }) => time > readTime)
+      .flatMap(({ changes }) => changes.filter(({ collection }) => collection === path));
+  }
+
   /** Forgets the versions that were replaced at least {@link RETENTION_MICROS} ago, or that take too much memory. */
   private dropExpired(): void {
     for (const commit of this.retained) {
       if (commit.time > this.lastTime - RETENTION_MICROS && this.retainedBytes <= RETENTION_BYTES) return;
-      commit.collection.forget(commit.time);
       this.firstReadTime = commit.time;
       this.retained.delete(commit);
       this.retainedBytes -= commit.bytes;

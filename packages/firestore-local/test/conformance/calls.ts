@@ -56,7 +56,6 @@ export const byDescending = (...paths: string[]): JsonObject => ({
 });
 export const collection = (collectionId: string): JsonObject => ({ from: [{ collectionId }] });
 export const group = (collectionId: string): JsonObject => ({ from: [{ collectionId, allDescendants: true }] });
-export const EVERYWHERE: JsonObject = { from: [{ allDescendants: true }] };
 export const select = (...paths: string[]): JsonObject => ({
   select: { fields: paths.map((fieldPath) => ({ fieldPath })) },
 });

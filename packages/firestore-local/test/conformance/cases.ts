@@ -1,6 +1,5 @@
 import {
   DOCUMENTS,
-  EVERYWHERE,
   NULL,
   OTHER,
   array,
@@ -192,12 +191,6 @@ const sources: readonly JsonObject[] = [
   { ...group('b'), ...byDescending('__name__') },
   { ...group('b'), where: where('__name__', 'GREATER_THAN', reference('a/1/b/1')) },
   { ...group('b'), ...by('__name__'), startAt: { values: [reference('a/1/b/2')] }, ...limit(2) },
-  EVERYWHERE,
-  ...[{ where: where('f', 'EQUAL', int(1)) }, by('f'), byDescending('__name__')].map((rest) => ({
-    ...EVERYWHERE,
-    ...rest,
-  })),
-  { ...EVERYWHERE, where: where('__name__', 'GREATER_THAN', reference('a/1')), ...limit(3) },
   ...['.', '..', '__x__', 'c'.repeat(1500), 'a/1/b'].map(collection),
 ];
 
@@ -427,7 +420,7 @@ export const cases: readonly Case[] = [
       '$db',
       ...['a', 'a/__x__', 'a/1'].map((path) => `${DOCUMENTS}/${path}`),
     ],
-    (parent) => [tree, query(collection('b'), parent), query(EVERYWHERE, parent)],
+    (parent) => [tree, query(collection('b'), parent)],
   ),
   ...rows('count', counts, (each) => [numbers, set('a/20', { f: text('x') }), each]),
   // The document has 32 bytes, its name 20, each field name two, and each string one more than its length.
