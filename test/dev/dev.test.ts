@@ -12,7 +12,7 @@ import {
   type LocalServer,
 } from '../support/local-server';
 
-/** `npm run dev` serves a saved source file at once, and its data stays. */
+/** `npm run dev` restarts the functions when a source file is saved, and keeps the stored data. */
 
 afterAll(cleanUp);
 

@@ -134,7 +134,7 @@ function toRow(tag, contents) {
   return row;
 }
 
-/** Creates a link to an invoice, or returns its name if the stored address is not HTTP, such as a script. */
+/** Creates a link to an invoice, or returns its name if the stored address is not an HTTP or HTTPS URL, for example a `javascript:` URL. */
 function toLink({ name, url }) {
   if (!/^https?:\/\//i.test(url)) return name;
   return Object.assign(document.createElement('a'), {

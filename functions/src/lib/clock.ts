@@ -13,7 +13,7 @@ export const systemClock = {
   sleep: (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }),
 
   /**
-   * Creates a signal that aborts after `ms` milliseconds, or with a parent. The caller must call `cancel`,
+   * Creates a signal that aborts after `ms` milliseconds, or when a parent aborts. The caller must call `cancel`,
    * or the timer stays in memory until it fires. The timer of `AbortSignal.timeout` cannot be cancelled.
    *
    * @param createReason creates the reason with which the signal aborts after `ms`

@@ -27,7 +27,7 @@ describe.each(operationNames)('%s returns', (name) => {
   };
 
   describe('405', () => {
-    test.each(wrongMethods)('for %s, with Allow', async (wrong) => {
+    test.each(wrongMethods)('for %s, with the header Allow', async (wrong) => {
       const { status, headers, json } = await expectRejected({ method: wrong });
       expect(status).toBe(405);
       expect(headers.allow).toBe(method);

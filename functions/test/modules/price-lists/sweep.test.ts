@@ -60,7 +60,7 @@ const sweepAll = async (options?: Options) =>
   (await runSweep(options)).results.map(({ key, result }) => `${key} ${result}`);
 
 /**
- * Creates a clock for a sweep while a test holds one of its commits. The sweep asks again every 50 ms. Its other timeouts are long,
+ * Creates a clock for a sweep while a test holds one of its commits. With this clock, the sweep queries for due keys every 50 ms. Its other timeouts are long,
  * because the retry of a call that times out on a busy machine would advance the clock.
  */
 function createHoldingClock(): Clock {
@@ -226,7 +226,7 @@ describe('a sweep', () => {
     expect(await sweepAll()).toEqual(['a resumed']);
   });
 
-  test('that is busy with a long list tries a key again a minute after its take-over failed, and again after its resume', async () => {
+  test('that is busy with a long list tries a key again a minute after its take-over failed', async () => {
     const long = await fail('a', STOPPED);
     const short = await fail('b', { ...STOPPED, failed_tries: 0 });
     const { promise, resolve: letGo } = Promise.withResolvers<undefined>();
