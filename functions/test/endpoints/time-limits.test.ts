@@ -86,6 +86,7 @@ test('the limits are those of docs/reliability.md and docs/api.md', () => {
     CALL_TIMEOUTS_MS: { read: 10_000, commit: 20_000, query: 45_000 },
     SWEEP_INTERVAL_MS: 60_000,
     SWEEP_ASK_INTERVAL_MS: 10_000,
+    SWEEP_DUE_WAIT_MS: 35_000,
   });
   expect(payloadLimits).toMatchObject({
     READ_BODY_LIMITS: { maxBytes: 1_048_576, timeoutMs: 30_000 },
