@@ -173,7 +173,7 @@ function formatAge(ms: number): string {
   return minutes < 2_880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1_440)} days`;
 }
 
-/** Returns a command for a key, by its hash, which no shell changes. @param options name the target of the command */
+/** Returns a command that names a key by its hash, which needs no quotes in any shell. @param options name the target of the command */
 export const formatCommand = (verb: string, boqListId: string, options: TargetOptions): string =>
   formatDocumentCommand(verb, keyDocumentId(boqListId), 'hash', options);
 

@@ -39,8 +39,8 @@ const CONCURRENCY = 3;
 const KEYS_PER_READ = 20;
 
 /**
- * Resumes each attempt that is due (`getSweepDueAt`), or reports that its key needs an operator. Ends when nothing is
- * left that it has not tried in the last minute. Sweeps can overlap with each other, with operators and with clients.
+ * Resumes each attempt that is due (`getSweepDueAt`), or reports that its key needs an operator. Ends when it has tried each
+ * due key in the last minute, and awaits no other. Sweeps can overlap with each other, with operators and with clients.
  *
  * When the signal of the context aborts, the running resumes fail their attempts.
  *

@@ -26,7 +26,7 @@ async function* repeat(line: string): AsyncGenerator<string> {
 const refused = (reason: string) =>
   new CommandError(`${JSON.stringify(file)} cannot be written: ${reason}. Name another file.`);
 
-test('of two writers with one name at once, one writes the whole file, and the other says that it exists', async () => {
+test('of two writers that create one file at once, one writes all of it, and the other says that it exists', async () => {
   const results = await Promise.allSettled([writeNewFile(file, repeat('a')), writeNewFile(file, repeat('b'))]);
   const failed = results.filter((result) => result.status === 'rejected');
   expect(failed.map(({ reason }) => reason as unknown)).toEqual([refused('the file already exists')]);

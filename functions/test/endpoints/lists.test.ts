@@ -36,7 +36,7 @@ describe.each([
   ['getTeams', 'teams', NAMED],
   ['getWarehouses', 'warehouses', NAMED],
 ] as const)('%s', (operation, collection, { stored, shown, select }) => {
-  test('returns every record by id, with the documented fields only', async () => {
+  test('returns every record under its id, with only the documented fields', async () => {
     await writeRecords(service.db, collection, stored);
     const calls = service.recordCalls();
     const { status, json } = await service.call(operation);

@@ -17,7 +17,7 @@ const getSeeds = (first: number, count: number) => Array.from({ length: count },
 
 const seeds = getSeeds(Number(process.env['SIMULATION_SEED'] ?? 1), Number(process.env['SIMULATION_SCHEDULES'] ?? 28));
 
-/** Maximum number of schedules until one shows a break. The first one does, unless a change of the service changed its calls. */
+/** Maximum number of schedules until one detects a break. The first does, unless a change to the service has altered its calls. */
 const SCHEDULES_PER_BREAK = 100;
 
 const PROJECT = 'simulation';

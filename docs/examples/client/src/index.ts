@@ -13,7 +13,7 @@ export type OperationName = keyof typeof operations;
 
 type Json<T> = T extends { content: { 'application/json': infer Body } } ? Body : never;
 
-/** The body of the request of an operation; `never` if the request has none. */
+/** The request body of an operation; `never` if the request has none. */
 export type RequestBody<Name extends OperationName> = Json<Api[Name]['requestBody']>;
 export type ResponseBody<Name extends OperationName> = Json<Api[Name]['responses'][200]>;
 

@@ -186,7 +186,7 @@ describe('a creation', () => {
     expect(compress).not.toHaveBeenCalled();
   });
 
-  test('without a market completes with its claim, and creates no lists', async () => {
+  test('for a market that does not exist completes in the commit of its claim, and creates no lists', async () => {
     const body = createPriceListBody(3, { market_id: 'nowhere' });
     const calls = database.recordCalls();
     const created = await create(body);

@@ -321,7 +321,7 @@ describe('a key that needs an operator is reported', () => {
     expect(await sweepAll()).toEqual([]);
   });
 
-  test('not as deferred, though the time of the sweep ends between report and commit', async () => {
+  test('as left, not as deferred, even if the time of the sweep ends between the report and the commit', async () => {
     const time = new AbortController();
     const onResult = () => time.abort(new Error('the time for the sweep is up'));
     expect(await sweepAll({ signal: time.signal, onResult })).toEqual(LEFT);

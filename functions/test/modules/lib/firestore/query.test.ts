@@ -97,7 +97,7 @@ test('takes no more than a batch from Firestore until its consumer asks for the 
   jest.restoreAllMocks();
 });
 
-describe('continues after the last document', () => {
+describe('continues after the last document that it received', () => {
   test.each([
     ['INTERNAL', 127],
     ['RESOURCE_EXHAUSTED', 128],
