@@ -181,11 +181,12 @@ describe('an attempt that lost its key changes nothing more, and its client gets
 
   test('or is referred to the next sweep if the key cannot be read', async () => {
     atCommit(database, isEntries, async () => {
-      database.clock.advance(20 * SECOND);
       await getKey().update({ owner: 'another' });
       // The next read is that of the renewal. The one after it begins the failure of the attempt.
       const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
       database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action });
+      // Only now, because the other list renews the lease as soon as that is due.
+      database.clock.advance(20 * SECOND);
     });
     expect(getRejection(await create(body))).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
   });
