@@ -15,6 +15,7 @@ import { billPage, readPages } from './pages';
 export type RequestRow = ReturnType<typeof toRow>;
 
 export interface AcceptedRequest {
+  request: DocumentSnapshot;
   row: RequestRow;
   /** The key record of its attempt; undefined for an earlier attempt of the key. */
   key: KeySnapshot | undefined;
@@ -53,11 +54,11 @@ function toAcceptedRequest(request: DocumentSnapshot, key: KeySnapshot | undefin
   const record = key?.record;
   if (record !== 'unreadable' && record?.document_id === request.id) {
     const { status, failure_cause } = record;
-    return { row: toRow(request, status, status === 'requires_review' ? failure_cause : null), key };
+    return { request, row: toRow(request, status, status === 'requires_review' ? failure_cause : null), key };
   }
-  if (request.get('released') !== undefined) return { row: toRow(request, 'released'), key: undefined };
-  if (record === 'unreadable') return { row: toRow(request, 'unreadable'), key };
-  return { row: toRow(request, null), key: undefined };
+  if (request.get('released') !== undefined) return { request, row: toRow(request, 'released'), key: undefined };
+  if (record === 'unreadable') return { request, row: toRow(request, 'unreadable'), key };
+  return { request, row: toRow(request, null), key: undefined };
 }
 
 /** @param status of its attempt; null if no record says what became of it, which the audit reports */

@@ -86,7 +86,7 @@ const PAGES = [
   '/docs/api.md',
   '/docs/examples',
   '/data',
-  '/data/orders',
+  '/data/orders?sort=-created_at',
   '/data/orders/ord-2026-00332',
 ];
 

@@ -1,12 +1,13 @@
 import { FieldPath, type CollectionReference, type DocumentSnapshot, type Query } from '@google-cloud/firestore';
-import { NEWEST_FIRST } from './collections';
 
 /** Reads what the data pages show. It never writes. */
 
 export const PAGE_SIZE = 50;
 
+/** The documents of a collection to show. Their order is by id unless `sort` is given. */
 export interface CollectionView {
   filter?: { field: string; value: string } | undefined;
+  sort?: { field: string; direction: 'asc' | 'desc' } | undefined;
   /** Id of the first document. */
   from?: string | undefined;
 }
@@ -14,6 +15,7 @@ export interface CollectionView {
 export interface CollectionPage {
   path: string;
   documents: readonly DocumentSnapshot[];
+  /** The number of documents that match the filter. The pages leave out those without the field of `sort`. */
   count: number;
   /** Id of the first document of the next page. */
   next: string | undefined;
@@ -37,11 +39,13 @@ export async function readPage(
   view: CollectionView,
   size = PAGE_SIZE,
 ): Promise<CollectionPage> {
-  const { filter, from } = view;
+  const { filter, sort, from } = view;
   const filtered: Query =
     filter === undefined ? collection : collection.where(new FieldPath(filter.field), '==', parseValue(filter.value));
-  const isNewestFirst = filter === undefined && NEWEST_FIRST.includes(collection.path);
-  const ordered = isNewestFirst ? filtered.orderBy('created_at', 'desc') : filtered.orderBy(FieldPath.documentId());
+  const ordered =
+    sort === undefined
+      ? filtered.orderBy(FieldPath.documentId())
+      : filtered.orderBy(new FieldPath(sort.field), sort.direction);
   const page = from === undefined ? ordered : ordered.startAt(await collection.doc(from).get());
   const [{ docs }, count] = await Promise.all([page.limit(size + 1).get(), countDocuments(filtered)]);
   return { path: collection.path, documents: docs.slice(0, size), count, next: docs[size]?.id };

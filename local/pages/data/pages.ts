@@ -4,6 +4,7 @@ import { renderShell } from '../shell';
 import { collections } from '../../../functions/src/lib/firestore/collections';
 import { keyDocumentId } from '../../../functions/src/lib/schemas/key-record';
 import type { AcceptedRequest } from '../../../functions/records/requests';
+import { isServed } from './collections';
 import type { CollectionPage, CollectionSize, CollectionView } from './data-source';
 import { DATA_ROOT, toDataUrl } from './urls';
 import { formatCell, formatFields, shorten, type FindLink } from './values';
@@ -43,14 +44,18 @@ export function renderCollection(
   rows?: readonly AcceptedRequest[],
 ): Html {
   const { path, count, next } = page;
-  const { filter } = view;
-  const selected = filter && `; ${filter.field}: ${filter.value}`;
+  const { filter, sort } = view;
+  const facts = [
+    formatCount(count),
+    filter && `${filter.field}: ${filter.value}`,
+    sort && `sorted by ${sort.field}, ${sort.direction === 'asc' ? 'ascending' : 'descending'}`,
+  ];
   const nextLink =
     next && html`<p><a rel="next" href="${toDataUrl(path, { ...view, from: next })}">Next page →</a></p>`;
-  const table = rows === undefined ? renderDocuments(page, findLink) : renderRequests(rows, findLink);
-  const body = html`<p>${formatCount(count)}${selected}</p>
+  const table = rows === undefined ? renderDocuments(page, findLink, view) : renderRequests(rows, findLink, view);
+  const body = html`<p>${facts.filter((fact) => fact !== undefined).join('; ')}</p>
     ${table} ${nextLink}`;
-  return renderPage(path, path.split('/').at(-1) ?? '', body);
+  return renderPage(path, getCollectionGroup(path), body);
 }
 
 /** Renders what an id leads to: requests with their keys and lists, and documents that have the id. */
@@ -85,30 +90,45 @@ export function renderDocument(
   return renderPage(document.ref.path, document.id, body);
 }
 
-/** The columns of {@link renderRequests} after the status. */
-const REQUEST_COLUMNS = ['name', 'month', 'market_id', 'sender', 'products', 'created_at'] as const;
+/** The columns of {@link renderRequests} after the status: head to stored field. */
+const REQUEST_COLUMNS = {
+  name: 'info.name',
+  month: 'info.date',
+  market: 'market_id',
+  sender: 'key_id',
+  products: 'products_count',
+  created: 'created_at',
+};
+
+/** The fields that {@link renderRequests} shows, `info` only in part. The page lists the other fields as hidden. */
+const REQUEST_FIELDS = ['info', 'price_list_id', 'expected_forward_cost_id', ...Object.values(REQUEST_COLUMNS)];
 
 /** Renders accepted requests, each with links to its key, its record and its lists. */
-function renderRequests(requests: readonly AcceptedRequest[], findLink: FindLink): Html {
-  const rows = requests.map(({ row }) => {
+function renderRequests(requests: readonly AcceptedRequest[], findLink: FindLink, view?: CollectionView): Html {
+  const path = collections.priceListRequests;
+  const columns = Object.entries(REQUEST_COLUMNS);
+  const rows = requests.map(({ request, row }) => {
     const id = row.boq_list_id ?? '';
     const link = (text: string, collection: string, linked: string | null) =>
       linked !== null ? html`<a href="${toDataUrl(`${collection}/${linked}`)}">${text}</a> ` : undefined;
     return [
       link(shorten(id, MAX_ID_TEXT), collections.priceListIdempotency, keyDocumentId(id)),
       renderStatus(collections.priceListIdempotency, row.status),
-      ...REQUEST_COLUMNS.map((field) => formatCell(field, row[field] ?? undefined, findLink)),
+      ...columns.map(([, field]) => formatCell(field, request.get(field), findLink)),
       [
-        link('request', collections.priceListRequests, row.document_id),
+        link('request', path, request.id),
         link('prices', collections.priceLists, row.price_list_id),
         link('costs', collections.expectedForwardCosts, row.expected_forward_cost_id),
       ],
     ];
   });
-  return renderTable(['boq_list_id', 'status', ...REQUEST_COLUMNS, 'documents'], rows);
+  const heads = columns.map(([head, field]) => renderHead(path, head, view, field));
+  const documents = requests.map(({ request }) => request);
+  return renderTable(['boq_list_id', 'status', ...heads, 'documents'], rows, documents, REQUEST_FIELDS);
 }
 
-function renderDocuments({ path, documents }: CollectionPage, findLink: FindLink): Html {
+/** @param view the filter of the page, and its order, which the heads of the columns change */
+function renderDocuments({ path, documents }: CollectionPage, findLink: FindLink, view: CollectionView): Html {
   const names = selectColumns(documents);
   const rows = documents.map((document) => {
     const fields = document.data() ?? {};
@@ -119,29 +139,59 @@ function renderDocuments({ path, documents }: CollectionPage, findLink: FindLink
     });
     return [html`<a href="${toDataUrl(document.ref.path)}">${shorten(document.id, MAX_ID_TEXT)}</a>`, ...cells];
   });
-  return renderTable(['id', ...names], rows);
+  return renderTable(['id', ...names.map((name) => renderHead(path, name, view))], rows, documents, names);
 }
 
-/** Renders a table. It can be wider than the screen, so it takes the focus, and the keyboard can scroll it. */
-function renderTable(heads: readonly string[], rows: readonly (readonly Content[])[]): Html {
+/**
+ * Renders a table, and says which fields of its documents it does not show. It can be wider than the screen, so it takes the focus,
+ * and the keyboard can scroll it.
+ */
+function renderTable(
+  heads: readonly Content[],
+  rows: readonly (readonly Content[])[],
+  documents: readonly DocumentSnapshot[],
+  shown: readonly string[],
+): Html {
+  const fields = new Set(documents.flatMap((document) => Object.keys(document.data() ?? {})));
+  const hidden = [...fields].filter((field) => !shown.includes(field)).sort();
   return html`<div class="scroll" role="region" tabindex="0" aria-label="Documents">
-    <table class="documents">
-      <thead>
-        <tr>
-          ${heads.map((head) => html`<th>${head}</th>`)}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.map(
-          (cells) =>
-            html`<tr>
-              ${cells.map((cell) => html`<td>${cell}</td>`)}
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+      <table class="documents">
+        <thead>
+          <tr>
+            ${heads.map((head) => html`<th>${head}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${rows.map(
+            (cells) =>
+              html`<tr>
+                ${cells.map((cell) => html`<td>${cell}</td>`)}
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+    ${hidden.length === 0 ? undefined : html`<p>Not shown here: ${hidden.join(', ')}</p>`}`;
 }
+
+/**
+ * Renders the head of a column. It is a link to the view sorted by the column: of descending and ascending order, the first that an
+ * index serves and that is not the current one. If there is none, or no view, the head is plain text.
+ *
+ * @param field the stored field of the column
+ */
+function renderHead(path: string, head: string, view: CollectionView | undefined, field = head): Content {
+  const current = view?.sort?.field === field ? view.sort.direction : undefined;
+  const sort = (['desc', 'asc'] as const)
+    .filter((direction) => direction !== current)
+    .map((direction) => ({ field, direction }))
+    .find((each) => isServed(getCollectionGroup(path), view?.filter?.field, each));
+  if (view === undefined || sort === undefined) return head;
+  const arrow = current === undefined ? '' : current === 'desc' ? '↓' : '↑';
+  return html`<a href="${toDataUrl(path, { filter: view.filter, sort })}">${head}</a> ${arrow}`;
+}
+
+const getCollectionGroup = (path: string): string => path.split('/').at(-1) ?? '';
 
 /** Renders a status as a link to the documents that have it. */
 function renderStatus(path: string, value: unknown): Content {

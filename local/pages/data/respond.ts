@@ -3,6 +3,7 @@ import type { Firestore } from '@google-cloud/firestore';
 import type { Html } from '../html';
 import { PAGE_HEADERS } from '../page-headers';
 import { collections } from '../../../functions/src/lib/firestore/collections';
+import { addDefaultSort } from './collections';
 import { readPage, readSizes } from './data-source';
 import { renderCollection, renderDocument, renderFound, renderMessage, renderOverview } from './pages';
 import { findDocuments, findRequests, findRequestsOf, readRows } from './price-lists';
@@ -56,17 +57,18 @@ async function createPage(firestore: Firestore, url: URL): Promise<Page> {
   }
   if (path === '') {
     const requests = firestore.collection(collections.priceListRequests);
-    const { documents } = await readPage(requests, {}, NEWEST);
+    const { documents } = await readPage(requests, addDefaultSort(requests.path, {}), NEWEST);
     const rows = await readRows(firestore, documents);
     return { status: 200, page: renderOverview(await readSizes(all), rows, findLink) };
   }
   if (path.split('/').length % 2 === 1) {
-    const found = await readPage(firestore.collection(path), view);
+    const sorted = addDefaultSort(path, view);
+    const found = await readPage(firestore.collection(path), sorted);
     const isRequests = path === collections.priceListRequests;
     const rows = isRequests ? await readRows(firestore, found.documents) : undefined;
     // A top-level collection exists only while it has documents. A subcollection without documents gets an empty page.
     const isKnown = path.includes('/') || names.includes(path);
-    return { status: isKnown ? 200 : 404, page: renderCollection(found, view, findLink, rows) };
+    return { status: isKnown ? 200 : 404, page: renderCollection(found, sorted, findLink, rows) };
   }
   const reference = firestore.doc(path);
   const [document, subcollections] = await Promise.all([reference.get(), reference.listCollections().then(readSizes)]);

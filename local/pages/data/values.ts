@@ -8,9 +8,13 @@ import { toDataUrl, toFindUrl } from './urls';
 
 const MAX_CELL_TEXT = 32;
 
-/** Returns whether a value is a time in Unix milliseconds: a number that `Date` accepts, in a field whose name ends in `_at`. */
+/** A number in this range can be a time. It begins in 1973 and ends at the last moment of a `Date`. */
+const MIN_TIME_MS = 100_000_000_000;
+const MAX_TIME_MS = 8_640_000_000_000_000;
+
+/** Returns whether a value is a time in Unix milliseconds: an integer in this range, in a field whose name ends in `_at`. */
 const isTime = (field: string, value: unknown): value is number =>
-  field.endsWith('_at') && typeof value === 'number' && !Number.isNaN(new Date(value).getTime());
+  field.endsWith('_at') && Number.isSafeInteger(value) && Number(value) > MIN_TIME_MS && Number(value) <= MAX_TIME_MS;
 
 /** Returns the address of the page that a field such as `team_id` leads to, if there is one. */
 export type FindLink = (field: string, value: string) => string | undefined;
@@ -25,6 +29,7 @@ export const createFindLink =
       : undefined;
   };
 
+/** Formats a value as one line for a cell of a table. */
 export function formatCell(field: string, value: unknown, findLink: FindLink): Content {
   if (value === undefined) return '–';
   if (isTime(field, value)) return new Date(value).toISOString().replace('T', ' ').replace('Z', ' UTC');

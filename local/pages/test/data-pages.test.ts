@@ -80,11 +80,20 @@ test('a collection is read page by page, each document once, in the order of ids
   expect(ids).toEqual(Array.from({ length: PAGE_SIZE * 2 + 1 }, (_, i) => String(i).padStart(6, '0')));
 });
 
-test('a status leads to the documents that have it', async () => {
-  await write('items', 120, (i) => ({ status: i % 3 === 0 ? 'ready' : 'failed' }));
-  const ready = (await get(getLink((await get('/data/items')).text, 'ready') ?? '')).text;
+test('a status filters, a column sorts over all pages in both directions, and the page says so', async () => {
+  await write('items', 120, (i) => ({ status: i % 3 === 0 ? 'ready' : 'failed', number: (i * 7) % 120 }));
+  const first = (await get('/data/items')).text;
+  const ready = (await get(getLink(first, 'ready') ?? '')).text;
   expect(ready).toContain('40 documents; status: &quot;ready&quot;<');
   expect(getIds(ready)).toEqual(Array.from({ length: 40 }, (_, i) => String(i * 3).padStart(6, '0')));
+
+  const sorted = (await get(getLink(first, 'number') ?? '')).text;
+  expect(sorted).toContain('120 documents; sorted by number, descending<');
+  const next = (await get(getLink(sorted, 'Next page →') ?? '')).text;
+  const numbers = (page: string) => [...page.matchAll(/<td>(\d+)<\/td>/g)].map(([, value]) => Number(value));
+  expect([...numbers(sorted), ...numbers(next)]).toEqual(Array.from({ length: 100 }, (_, i) => 119 - i));
+  const ascending = (await get(getLink(sorted, 'number') ?? '')).text;
+  expect(numbers(ascending)[0]).toBe(0);
 });
 
 test('a document shows its fields, with times and only the first bytes of a payload, and links to its subcollections', async () => {
@@ -118,7 +127,12 @@ test('what is stored is escaped wherever it appears', async () => {
   const list = await get('/data/teams');
   const id = encodeURIComponent(attack.replace('/', ''));
   const document = await get(`/data/teams/${id}`);
-  const views = [`/data/teams?from=${id}`, `/data/teams?field=status&value=${id}`, `/data/${id}`];
+  const views = [
+    `/data/teams?from=${id}`,
+    `/data/teams?field=status&value=${id}`,
+    `/data/teams?sort=${id}`,
+    `/data/${id}`,
+  ];
   for (const { text } of [list, document, ...(await Promise.all(views.map((view) => get(view))))]) {
     expect(text).not.toContain('<script>');
     expect(text).not.toContain(`"'>`);
@@ -133,13 +147,18 @@ test('ids with any characters have pages', async () => {
   expect((await get(getLink(text, id.replaceAll('&', '&amp;')) ?? '')).text).toContain('Odd');
 });
 
-test('fields with any name are shown', async () => {
+test('fields with any name are shown, and a column sorts by each', async () => {
   const names = ['constructor', 'toString', '~*/[]', 'a.b', '`', ' ', '-x'];
   await db.doc('odd/with').set(Object.fromEntries(names.map((name) => [name, `value of ${name}`])));
   await db.doc('constructor/x').set({});
-  const { text } = await get('/data/odd');
+  const { status, text } = await get('/data/odd');
+  expect(status).toBe(200);
   expect(text).not.toContain('native code');
-  for (const name of names) expect(text).toContain(`value of ${name}`);
+  for (const name of names) {
+    const sorted = await get(getLink(text, name) ?? '');
+    expect([name, sorted.status, getIds(sorted.text)]).toEqual([name, 200, ['with']]);
+    expect(sorted.text).toContain(`value of ${name}`);
+  }
   expect((await get('/data')).text).not.toContain('native code');
 });
 
@@ -170,6 +189,21 @@ test('the pages are read-only and load no script', async () => {
   const { headers, text } = await get('/data');
   expect(headers.get('content-security-policy')).toContain("default-src 'none'");
   expect(text).not.toContain('<script');
+});
+
+test('a page offers to sort by a column if an index serves the order, also within a filter', async () => {
+  await db.doc('price_lists/one').set({ name: 'One', price_list_price: 1 });
+  await db.doc('price_lists/one/products/two').set({ name: 'Two', price_list_price: 1 });
+  const findSorts = async (path: string) => (await get(path)).text.match(/sort=-\w+/g)?.sort();
+  expect(await findSorts('/data/price_lists?sort=name')).toEqual(['sort=-name', 'sort=-price_list_price']);
+  expect(await findSorts('/data/price_lists/one/products')).toEqual(['sort=-name']);
+  await db.doc('orders/one').set({ team_id: 'a', status: 'WAITING', created_at: 1 });
+  await db.doc('orders/two').set({ team_id: 'a', status: 'WAITING', created_at: 2 });
+  const ofTeam = '/data/orders?field=team_id&value=%22a%22';
+  const sort = getLink((await get(ofTeam)).text, 'created_at') ?? '';
+  expect(sort).toBe(`${ofTeam}&sort=created_at`);
+  expect(getIds((await get(sort)).text)).toEqual(['one', 'two']);
+  expect(await findSorts('/data/orders?field=status&value=%22WAITING%22')).toBeUndefined();
 });
 
 describe('price lists', () => {
@@ -205,9 +239,14 @@ describe('price lists', () => {
   const CURRENT = `BOQ-1 completed List of BOQ-1 06/2026 mkt-ken acme 7 ${TIME}.001 UTC request prices costs`;
   const RELEASED = `BOQ-1 released List of BOQ-1 06/2026 mkt-ken acme 7 ${TIME}.000 UTC request prices costs`;
 
-  test.each(['/data', '/data/price_list_requests'])('%s shows them newest first', async (path) => {
-    expect(getRows((await get(path)).text).slice(0, 3)).toEqual([OTHER, CURRENT, RELEASED]);
-  });
+  test.each(['/data', '/data/price_list_requests'])(
+    '%s shows them newest first, and which fields it hides',
+    async (path) => {
+      const { text } = await get(path);
+      expect(getRows(text).slice(0, 3)).toEqual([OTHER, CURRENT, RELEASED]);
+      expect(text).toContain('Not shown here: fingerprint, released, request_id');
+    },
+  );
 
   test.each([
     ['boq_list_id', 'BOQ-1', [CURRENT]],
