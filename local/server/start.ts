@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readArguments } from '../../scripts/arguments.mjs';
 import { setEnvironment } from './environment';
 import { loadFunctions } from './load-functions';
@@ -55,6 +56,7 @@ async function main(): Promise<void> {
 function describeData({ firestore }: LocalConfig): string {
   if (typeof firestore === 'string') return `The data is in the Firestore at ${firestore}.`;
   if (firestore.dataDir === ':memory:') return 'The data was in memory only and is gone.';
+  if (!existsSync(firestore.dataDir)) return `${firestore.dataDir} was deleted, and the data is gone.`;
   return `The data stays in ${firestore.dataDir} for the next start. To start over, delete this folder.`;
 }
 

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { startTestFirestore } from '../../functions/test/support/firestore';
 import { openRequest } from '../../scripts/harness/http';
 import { operationNames } from '../../scripts/harness/operations';
@@ -100,6 +101,13 @@ describe('with free ports and otherwise defaults', () => {
     expect(text).not.toContain('team-islands');
     expect(await again.stop()).toMatchObject({ code: 0 });
   });
+});
+
+test('the last line says that the data is gone if its folder was deleted', async () => {
+  const dataDir = temporaryFolder();
+  const local = await startLocalServer({ DATA_DIR: dataDir });
+  rmSync(dataDir, { recursive: true });
+  expect((await local.stop()).stdout).toMatch(/\nStopped\. \S+ was deleted, and the data is gone\.\n$/);
 });
 
 test('the server ends with npm, although the shell between them passes no signal on', async () => {

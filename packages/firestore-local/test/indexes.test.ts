@@ -129,6 +129,14 @@ test('a document has two entries for each field and subfield, and one for each d
   expect(count({ fieldOverrides: [{ collectionGroup: 'b', fieldPath: 'm', indexes: [] }] })).toBe(10);
 });
 
+it.each([[[]], [{ indexes: {} }], [{ indexes: [{ collectionGroup: 'a' }] }], [{ fieldOverrides: [{}] }]])(
+  'malformed index definitions are refused: %j',
+  async (wrong) => {
+    const start = startFirestoreTestServer({ indexes: wrong as IndexDefinitions });
+    expect((await rejection(start)).message).toMatch(/not as in a firestore.indexes.json/);
+  },
+);
+
 it('a server without index definitions requires no declared index', async () => {
   const lenient = await startFirestoreTestServer();
   expect((await lenient.client().collection('c').where('a', '==', 1).orderBy('b').get()).size).toBe(0);

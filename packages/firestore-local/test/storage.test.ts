@@ -100,7 +100,7 @@ describe('the data folder', () => {
     await first.close();
   });
 
-  it('is rejected with the reason and the way out if it is damaged or of another version', async () => {
+  it('is rejected with the reason and the way out if it is damaged, of another version, or of another program', async () => {
     const file = join(folder, 'firestore.sqlite');
     const wayOut = 'move it away, or choose another folder, to start empty.';
     writeFileSync(file, 'this is not a database, in spite of its name'.repeat(100));
@@ -115,6 +115,13 @@ describe('the data folder', () => {
     expect((await rejection(startFirestore({ dataDir: folder }))).message).toBe(
       `the data folder ${folder} cannot be used, because it was written by another version (format 99; this version reads ` +
         `format 2): ${wayOut}`,
+    );
+    rmSync(file);
+    const other = new DatabaseSync(file);
+    other.exec('CREATE TABLE other (x)');
+    other.close();
+    expect((await rejection(startFirestore({ dataDir: folder }))).message).toBe(
+      `the data folder ${folder} cannot be used, because its firestore.sqlite belongs to another program: ${wayOut}`,
     );
     rmSync(file);
     writeFileSync(join(folder, 'a file'), '');

@@ -51,7 +51,17 @@ interface IndexRequirement {
 
 /** The automatic and the declared indexes. They decide which queries run, and how many index entries a document has. */
 export class Indexes {
-  constructor(private readonly definitions: IndexDefinitions) {}
+  /** @throws Error with a message for the user, if the definitions are not those of a `firestore.indexes.json` */
+  constructor(private readonly definitions: IndexDefinitions) {
+    const { indexes = [], fieldOverrides = [] } = definitions;
+    const isComplete =
+      !Array.isArray(definitions) &&
+      [indexes, fieldOverrides].every(Array.isArray) &&
+      indexes.every(({ collectionGroup, fields }) => collectionGroup && Array.isArray(fields)) &&
+      fieldOverrides.every(({ collectionGroup, fieldPath }) => collectionGroup && fieldPath);
+    if (!isComplete)
+      throw new Error('the indexes are not as in a firestore.indexes.json: { "indexes": [], "fieldOverrides": [] }');
+  }
 
   /**
    * Checks that indexes serve a query. Each must end with the query's order, without the fields of equalities. Several indexes

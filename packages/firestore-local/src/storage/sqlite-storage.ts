@@ -1,9 +1,10 @@
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { DocumentChange, StoredDoc } from './collections';
 
-/** `PRAGMA user_version`, the version of the tables. */
+/** `PRAGMA application_id` and `user_version` identify a file of this program and the version of its tables. */
+const APPLICATION_ID = 0x66697265;
 const VERSION = 2;
 
 const TABLES = `
@@ -55,7 +56,7 @@ export class SqliteStorage {
       throw new Error('the data folder has an empty name: name a folder, or omit the option to keep nothing.');
     let database: DatabaseSync | undefined;
     try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      createFolder(resolve(folder));
       const file = join(folder, 'firestore.sqlite');
       makePrivate(file);
       // Only data on disk needs this module, and Node 22 prints a warning when it is loaded.
@@ -132,9 +133,12 @@ function prepareDatabase(database: DatabaseSync): void {
     PRAGMA wal_autocheckpoint = 4000`);
   // BEGIN EXCLUSIVE takes the lock, and the locking mode keeps it until the file is closed.
   database.exec('BEGIN EXCLUSIVE');
-  const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
+  const readPragma = (name: string): number => Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
+  const version = readPragma('user_version');
   if (database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined) {
-    database.exec(`${TABLES} PRAGMA user_version = ${VERSION}`);
+    database.exec(`${TABLES} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}`);
+  } else if (readPragma('application_id') !== APPLICATION_ID) {
+    throw new Error('its firestore.sqlite belongs to another program');
   } else if (version !== VERSION) {
     throw new Error(`it was written by another version (format ${version}; this version reads format ${VERSION})`);
   }
@@ -160,6 +164,15 @@ function toStorageError(error: unknown, folder: string): Error {
     message = 'is on a full disk: nothing is stored until the disk has space.';
   }
   return new Error(`the data folder ${folder} ${message}`, { cause: error });
+}
+
+/** Creates a folder and its parents. Node's recursive mkdir never returns where a folder cannot be created, as in /proc. */
+function createFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  const parent = dirname(folder);
+  if (parent === folder) throw new Error(`there is no drive ${folder}`);
+  createFolder(parent);
+  mkdirSync(folder, { mode: 0o700 });
 }
 
 /**
