@@ -25,7 +25,7 @@ interface Document {
   paths: Record<string, Record<string, { responses: Record<string, Described | Reference> }>>;
   components: {
     responses: Record<string, Described>;
-    headers: Record<string, { required?: boolean; schema?: { type?: string } }>;
+    headers: Record<string, { required?: boolean; schema: { type?: string } }>;
   };
 }
 
@@ -64,13 +64,15 @@ function responseOf(operation: string, method: string, status: number): { where:
 
 function* headerFailures({ headers }: Described, response: ReceivedResponse): Generator<string> {
   for (const name of Object.keys(headers)) {
-    const { required = false, schema } = document.components.headers[name] ?? {};
+    const header = document.components.headers[name];
+    if (header === undefined) throw new Error(`docs/openapi.json has no header ${name}`);
+    const { required = false, schema } = header;
     const text = response.headers[name.toLowerCase()];
     if (text === undefined) {
       if (required) yield `the header ${name} is missing`;
       continue;
     }
-    const value = schema?.type === 'integer' ? Number(text) : text;
+    const value = schema.type === 'integer' ? Number(text) : text;
     const validate = validator(`openapi#/components/headers/${name}/schema`);
     if (!validate(value)) yield `the header ${name}: ${explain(validate)}, received ${String(text)}`;
   }

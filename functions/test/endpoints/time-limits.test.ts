@@ -84,6 +84,12 @@ test('the limits are those of docs/reliability.md and docs/api.md', () => {
   ]);
   expect(limits).toMatchObject({
     CALL_TIMEOUTS_MS: { read: 10_000, commit: 20_000, query: 45_000 },
+    RETRY_MS: { outage: 60_000, attempt: Infinity },
+    RENEWAL_INTERVAL_MS: 20_000,
+    LEASE_DURATION_MS: 40_000,
+    FAILURE_RESERVE_MS: 60_000,
+    STOP_RESERVE_MS: 2_000,
+    STOP_MS: { abortWrites: 5_000, stopWaiting: 8_000, exit: 9_000 },
     SWEEP_INTERVAL_MS: 60_000,
     SWEEP_ASK_INTERVAL_MS: 10_000,
     SWEEP_DUE_WAIT_MS: 35_000,

@@ -17,9 +17,9 @@ export function createLogLeakDetector() {
   return {
     /** Notes a text that was logged or written to the console. */
     logged: (text: string) => void written.push(text),
-    sent: (headers: Record<string, unknown>, json: unknown) => {
+    sent: (headers: Record<string, unknown>, body: unknown) => {
       keep(headers['x-api-key']);
-      keep(json);
+      keep(typeof body === 'string' ? parsed(body) : undefined);
     },
     received: (operation: OperationName, { status, json }: ReceivedResponse) => {
       // A response of add price lists has ids of records, which the log may contain.
@@ -52,3 +52,11 @@ function collectTexts(value: unknown): string[] {
 
 /** Returns whether a text is unlikely to be in a log line by chance. Short texts and plain words are likely. */
 const isDistinctive = (text: string): boolean => text.trim().length >= 6 && !/^[a-z_]{1,12}$/i.test(text);
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

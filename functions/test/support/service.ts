@@ -95,7 +95,7 @@ async function startTestService(functions: ServedFunctions) {
     /** Sends a request and returns its checked response. Rejects if the connection breaks before the response is complete. */
     call: async (operation: OperationName, request: TestRequest = {}): Promise<ReceivedResponse> => {
       const sent = toRequestSpec(operation, request);
-      leaks.sent(sent.headers, request.json);
+      leaks.sent(sent.headers, sent.body);
       const response = await sendRequest(port(operation), sent);
       leaks.received(operation, response);
       assertConforms({ operation, method: sent.method }, response);
