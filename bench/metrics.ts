@@ -7,6 +7,7 @@ export interface BenchMetric {
   /** The value, or the median of several rounds. */
   value: number;
   spread: Stats | undefined;
+  /** The target; undefined if the value has none. */
   bound: Bound | undefined;
 }
 

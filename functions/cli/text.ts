@@ -11,8 +11,10 @@ export const escapeControls = (text: string): string => text.replace(CONTROLS, t
 export const escapeJsonControls = (json: string): string =>
   json.replace(CONTROLS, (control) => (control === '\n' ? control : toEscape(control)));
 
+/** Returns stored text in quotation marks. */
 export const quote = (text: string): string => escapeControls(JSON.stringify(text));
 
+/** The maximum length of an id in messages; longer ids are cut. */
 const MAX_ID_LENGTH = 100;
 
 /** Returns an id in quotation marks. Cuts a long one, which would hide the text around it. */

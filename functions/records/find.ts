@@ -14,6 +14,7 @@ import type { KeyRecord, KeyStatus } from '../src/lib/schemas/key-record';
 
 /** Finds stored records for the command, the audit and the data pages. The callers repeat calls after an error. */
 
+/** A key with a record that can be read. */
 export type ReadableKey = KeySnapshot & { record: KeyRecord };
 
 export const isReadable = (key: KeySnapshot): key is ReadableKey =>
@@ -31,6 +32,7 @@ export const ID_TYPES = [
 
 export type IdType = (typeof ID_TYPES)[number];
 
+/** The type of the document ids in each collection. */
 export const ID_TYPE_OF = {
   [collections.priceListIdempotency]: 'hash',
   [collections.priceListRequests]: 'document_id',
@@ -109,6 +111,7 @@ export const ATTEMPT_COLLECTIONS = [
 
 export type AttemptCollection = (typeof ATTEMPT_COLLECTIONS)[number];
 
+/** The subcollection with the entries or the payload of each document. */
 export const SUBCOLLECTION_OF = {
   [collections.priceListRequests]: subcollections.payload,
   [collections.expectedForwardCosts]: subcollections.products,

@@ -8,6 +8,7 @@ interface StartupInfo {
   config: LocalConfig;
   functions: FunctionsServer;
   firestoreAddress: string;
+  /** The number of sample records that were written. */
   seeded: number;
 }
 

@@ -11,6 +11,7 @@ export interface Deployment {
   invalidLines: readonly string[];
   /** `firestore.database` of firebase.json: the database that Firebase's tools deploy indexes and rules to. */
   firestoreDatabase: string;
+  /** Contents of firestore.rules. */
   rules: string;
   /** Whether the owner has decided to keep the project's rules. */
   keepRules: boolean;

@@ -18,6 +18,7 @@ interface Described {
 }
 
 interface Reference {
+  /** `#/components/responses/` and a name. */
   $ref: string;
 }
 

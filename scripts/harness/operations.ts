@@ -30,6 +30,7 @@ export interface TestOperation {
   method: 'GET' | 'POST';
   /** Whether browsers may call it. */
   cors: boolean;
+  /** A valid body, if the method is POST. */
   body?: object;
 }
 

@@ -7,6 +7,7 @@ export interface ReceivedResponse {
   headers: IncomingHttpHeaders;
   /** The body before it is inflated. */
   bytes: Buffer;
+  /** The body as text, inflated. */
   text: string;
   /** The parsed body, or undefined if it is not JSON, such as the empty body of a 204. */
   json: unknown;

@@ -1,4 +1,4 @@
-import { getMsUntilDue, readSweptKeys, type KeySnapshot } from '../../src/lib/repositories/keys';
+import { isDue, readSweptKeys, type KeySnapshot } from '../../src/lib/repositories/keys';
 import { retry } from '../../src/lib/firestore/retry';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { settleLease } from '../../src/price-lists/key';
@@ -43,7 +43,7 @@ export async function sweepKeys({ dryRun, json }: SweepCommandOptions, context: 
 async function readAllDueKeys({ db, workContext }: CommandContext): Promise<KeySnapshot[]> {
   for (let limit = 100; ; limit *= 10) {
     const found = await retry(() => readSweptKeys(db, limit), workContext, 'outage');
-    const due = found.filter((key) => getMsUntilDue(key) <= 0);
+    const due = found.filter(isDue);
     if (due.length < limit) return due;
   }
 }

@@ -2,7 +2,14 @@ import { abortable } from '../lib/clock';
 import { getErrorMessage } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
 import { isConflict, retry } from '../lib/firestore/retry';
-import { clearSweepDueAt, getMsUntilDue, readKey, readSweptKeys, type KeySnapshot } from '../lib/repositories/keys';
+import {
+  clearSweepDueAt,
+  getMsUntilDue,
+  isDue,
+  readKey,
+  readSweptKeys,
+  type KeySnapshot,
+} from '../lib/repositories/keys';
 import type { KeyRecord } from '../lib/schemas/key-record';
 import { SWEEP_ASK_INTERVAL_MS, SWEEP_INTERVAL_MS } from '../lib/time-limits';
 import type { WorkContext } from '../lib/work-context';
@@ -58,7 +65,6 @@ export async function sweep(
   const triedAt = new Map<string, number>();
   const isNew = ({ reference: { path } }: KeySnapshot) =>
     !running.has(path) && clock.elapsedMs() >= (triedAt.get(path) ?? -Infinity) + SWEEP_INTERVAL_MS;
-  const isDue = (key: KeySnapshot) => getMsUntilDue(key) <= 0;
   const isAwaited = (key: KeySnapshot) => !isDue(key) && clock.elapsedMs() + getMsUntilDue(key) < waitUntil;
   const start = (key: KeySnapshot) => {
     const { path } = key.reference;

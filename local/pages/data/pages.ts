@@ -200,6 +200,7 @@ function renderStatus(path: string, value: unknown): Content {
   return html`<a class="status" data-status="${value}" href="${url}">${value}</a>`;
 }
 
+/** Selects the most frequent fields of the documents, the status first. */
 function selectColumns(documents: readonly DocumentSnapshot[]): string[] {
   const counts = new Map<string, number>();
   for (const document of documents)

@@ -49,6 +49,8 @@ export async function readSweptKeys(db: Database, limit: number): Promise<KeySna
 /** Returns the milliseconds until a key is due for the sweep, by Firestore's clock. At most 0 for a key that is due. */
 export const getMsUntilDue = ({ sweepDueAt, readAt }: KeySnapshot): number => (sweepDueAt ?? Infinity) - readAt;
 
+export const isDue = (key: KeySnapshot): boolean => getMsUntilDue(key) <= 0;
+
 export const countKeysInReview = (db: Database): Promise<number> =>
   db.count(keyRecords(db).where('status', '==', 'requires_review'));
 
