@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect as connectHttp2, constants, type IncomingHttpHeaders } from 'node:http2';
 import { connect, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import type { Firestore } from '@google-cloud/firestore';
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
 import { connect as connectClient, spawnServer } from './support';
@@ -59,6 +60,15 @@ const END_HEADERS = 4;
 const CANCEL = Buffer.of(0, 0, 0, 8);
 const path = (rpc: string) => `/google.firestore.v1.Firestore/${rpc}`;
 const GRPC = { 'content-type': 'application/grpc' };
+
+test('the server accepts connections to 127.0.0.1 only', async () => {
+  const addresses = Object.values(networkInterfaces()).flatMap((all = []) => all.map((each) => each.address));
+  for (const host of addresses.filter((each) => each !== '127.0.0.1')) {
+    const socket = connect(Number(address.split(':')[1]), host);
+    const connected = once(socket, 'connect').finally(() => socket.destroy());
+    await expect(connected).rejects.toThrow(host);
+  }
+});
 
 test('the server survives connections that are reset before their first byte', async () => {
   for (let i = 0; i < 20; i++) (await open()).resetAndDestroy();

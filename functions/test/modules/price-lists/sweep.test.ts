@@ -172,6 +172,13 @@ describe('a sweep', () => {
     expect(stored.data()).toEqual({ owner: 7 });
   });
 
+  test('reads the keys that are due before those that become due later', async () => {
+    const later = Array.from({ length: 30 }, (_, i) => [`later-${i}`, { sweep_due_at: TEST_START + MINUTE }]);
+    await writeRecords(database.client, 'price_list_idempotency', Object.fromEntries(later) as Record<string, object>);
+    await fail('a', STOPPED);
+    expect(await runSweep()).toMatchObject({ unreadable: [], results: [{ key: 'a', result: 'resumed' }] });
+  });
+
   test('ends with the error of the report of an unreadable record, which stays in its index', async () => {
     await writeRecords(database.client, 'price_list_idempotency', { damaged: { sweep_due_at: 1 } });
     const error = new Error('the output is closed');
