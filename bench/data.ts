@@ -110,7 +110,7 @@ interface BodyKind {
   end: string;
 }
 
-/** Creates a body with as many items as the limits of bytes and values allow. */
+/** Creates a body with as many items as the limits for bytes and values allow. */
 function fillBody({ start, item, values, end }: BodyKind): Buffer {
   const { maxBytes } = PRICE_LISTS_BODY_LIMITS;
   const maxItems = Math.floor(getMaxValues(maxBytes) / values) - 10;

@@ -42,7 +42,7 @@ function simplify(schema: JsonObject): void {
     schema['minimum'] = Math.min(...(values as number[]));
     schema['maximum'] = Math.max(...(values as number[]));
   }
-  // One schema of two types instead of a type or null. An enum stays apart, because its values exclude null.
+  // Merges a type and null into one schema with both types. An enum is not merged, because its values exclude null.
   const [first, second] = (anyOf ?? []) as JsonObject[];
   if (typeof first?.['type'] !== 'string' || 'enum' in first || second?.['type'] !== 'null') return;
   delete schema['anyOf'];

@@ -31,7 +31,7 @@ test.each(globSync('docs/monitoring/**/*.json'))('%s is what Google’s protos d
   expect(message && toProto3JSON(message)).toMatchObject(file);
 });
 
-/** Whether a file keeps what Google says, by the source and its words. A source is a file of Google's protos, or a report of an error. */
+/** Checks of a file, by the source of a rule and its words. A source is a proto or a page of Google, or a report of an error. */
 type Rules<File> = Record<string, Record<string, (file: File, name: string) => boolean>>;
 
 interface Threshold {

@@ -108,7 +108,7 @@ export class KeyMonitor {
     if (before?.status === 'processing' && before.document_id === record.document_id) checkTries(before, record);
   }
 
-  /** Checks that both lists of a key have the status that follows from that of the key. */
+  /** Checks that the status of both lists follows from that of their key. */
   #checkInvariants({ status, lists }: KeyRecord): void {
     if (lists === null) return;
     for (const path of [

@@ -17,7 +17,7 @@ export function toDataUrl(path: string, { filter, sort, from }: CollectionView =
 
 export const toFindUrl = (id: string): string => `${DATA_ROOT}?${new URLSearchParams({ find: id }).toString()}`;
 
-/** @returns the Firestore path without slashes at its ends, empty for the overview, and which documents to show */
+/** @returns the Firestore path without leading or trailing slashes, which is empty for the overview, and which documents to show */
 export function parseDataUrl({ pathname, searchParams }: URL): { path: string; view: CollectionView } {
   const segments = pathname.slice(DATA_ROOT.length).split('/');
   const path = segments.filter((segment) => segment !== '').map(decodeURIComponent);

@@ -15,7 +15,7 @@ beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'firestore-'))));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the data folder', () => {
-  it('is named when its disk is full, and takes commits again when the disk has space', () => {
+  it('is named in the error of a full disk, and takes commits again once the disk has space', () => {
     const storage = SqliteStorage.open(folder);
     const { database } = storage as unknown as { database: DatabaseSync };
     const limit = (pages: number) => database.exec(`PRAGMA max_page_count = ${pages}`);

@@ -4,11 +4,11 @@ type RecordEntry = [id: string, record: object];
 
 type RecordBatches = AsyncIterable<RecordEntry[]> | Iterable<RecordEntry[]>;
 
-/** Responds `{"<name>": {"<id>": record, …}, "count": n}`, with the count last (docs/decisions/0006-count-last.md). */
+/** Returns the response `{"<name>": {"<id>": record, …}, "count": n}`, with the count last (docs/decisions/0006-count-last.md). */
 export const toRecordMap = (name: string, batches: RecordBatches): HandlerResult =>
   streamList(`{"${name}":{`, batches, ([id, record]) => `${JSON.stringify(id)}:${JSON.stringify(record)}`, '}');
 
-/** Responds `{"<name>": [{"id": "<id>", …record}, …], "count": n}` */
+/** Returns the response `{"<name>": [{"id": "<id>", …record}, …], "count": n}` */
 export const toRecordArray = (name: string, batches: RecordBatches): HandlerResult =>
   streamList(`{"${name}":[`, batches, ([id, record]) => JSON.stringify({ id, ...record }), ']');
 

@@ -185,7 +185,7 @@ describe('an attempt that lost its key changes nothing more, and its client gets
       // The next read is that of the renewal. The one after it begins the failure of the attempt.
       const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
       database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action });
-      // Only now, because the other list renews the lease as soon as that is due.
+      // The clock advances only after this, because the other list renews the lease as soon as a renewal is due.
       database.clock.advance(20 * SECOND);
     });
     expect(getRejection(await create(body))).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);

@@ -67,7 +67,7 @@ export class Collection {
     return (this.sorted ??= [...this.docs.values()]);
   }
 
-  /** Returns the documents before changes, which are in the order in which they were made. */
+  /** Returns the documents as they were before changes, in the order of their ids. @param changes oldest first */
   snapshotBefore(changes: readonly DocumentChange[]): readonly StoredDoc[] {
     const earlier = new Collection();
     for (const doc of this.docs.values()) earlier.set(doc.id, doc);
