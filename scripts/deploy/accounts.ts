@@ -1,4 +1,4 @@
-import { listEmails, type Deployment } from './deployment';
+import type { Deployment } from './deployment';
 import type { AskGoogle, Policy } from './google-api';
 import type { Requirement } from './requirement';
 
@@ -8,13 +8,16 @@ const ROLES: Record<string, string> = {
   'price-lists-writer': 'roles/datastore.user',
 };
 
-const listAccounts = (deployment: Deployment) =>
-  listEmails(deployment).map((email) => {
+function listAccounts({ manifest: { endpoints }, projectId }: Deployment) {
+  const emails = Object.values(endpoints).map(({ serviceAccountEmail }) => serviceAccountEmail);
+  return [...new Set(emails)].map((address) => {
+    const email = address.replace('{{ params.PROJECT_ID }}', projectId);
     const name = email.replace(/@.*/, '');
     const role = ROLES[name];
     if (role === undefined) throw new Error(`The role of ${name} is not in ROLES.`);
     return { name, email, role };
   });
+}
 
 async function readRoles(projectId: string, email: string, ask: AskGoogle): Promise<string[]> {
   const policy = await ask<Policy>('cloudresourcemanager', `v1/projects/${projectId}:getIamPolicy`, {});
@@ -61,3 +64,20 @@ export function listLeastRoleChecks(deployment: Deployment, ask: AskGoogle): Req
     },
   ]);
 }
+
+const PUBLIC_MEMBERS = ['allUsers', 'allAuthenticatedUsers'];
+
+/** Checks that nobody can read the data without an invitation. */
+export const checkPublicMembers = ({ projectId }: Deployment, ask: AskGoogle): Requirement => [
+  'public members',
+  async () => {
+    const policy = await ask<Policy>('cloudresourcemanager', `v1/projects/${projectId}:getIamPolicy`, {});
+    for (const { role, members } of policy?.bindings ?? []) {
+      const member = members.find((each) => PUBLIC_MEMBERS.includes(each));
+      if (member === undefined) continue;
+      const fix = `gcloud projects remove-iam-policy-binding ${projectId} --member=${member} --role=${role}`;
+      return [`${member} has ${role} in the whole project`, fix];
+    }
+    return undefined;
+  },
+];

@@ -1,9 +1,8 @@
-import { listAccountChecks, listLeastRoleChecks } from './accounts';
+import { checkPublicMembers, listAccountChecks, listLeastRoleChecks } from './accounts';
 import { checkKeyLines, checkKeyNames, checkPlainKeys } from './api-keys';
 import type { Deployment } from './deployment';
 import { checkDatabase, checkRules, listIndexChecks } from './firestore';
 import { GoogleRequestError, type AskGoogle } from './google-api';
-import { checkActors, checkPublicMembers } from './members';
 import { checkPause, listParameters } from './parameters';
 import type { Requirement } from './requirement';
 
@@ -27,7 +26,6 @@ export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Findi
   ];
   const warnings = [
     ...listLeastRoleChecks(deployment, ask),
-    checkActors(deployment, ask),
     checkPlainKeys(projectId, ask),
     checkKeyNames(projectId, ask),
     checkPause(parameters),

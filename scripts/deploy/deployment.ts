@@ -35,8 +35,3 @@ export const getDatabaseId = ({ parameters }: Deployment): string => {
   const id = parameters['DATABASE_ID'] ?? '';
   return DATABASE_ID.test(id) ? id : '(default)';
 };
-
-export const listEmails = ({ manifest: { endpoints }, projectId }: Deployment): string[] => {
-  const emails = Object.values(endpoints).map(({ serviceAccountEmail }) => serviceAccountEmail);
-  return [...new Set(emails.map((email) => email.replace('{{ params.PROJECT_ID }}', projectId)))];
-};

@@ -57,7 +57,6 @@ const version = (id: string) => `secretmanager ${PATH}/secrets/API_KEY/versions/
 const secretOf = (text: string) => ({ payload: { data: Buffer.from(text).toString('base64') } });
 const deployed = `cloudfunctions v2/projects/${PROJECT_ID}/locations/${REGION}/functions`;
 const policy = `cloudresourcemanager ${PATH}:getIamPolicy`;
-const policyOfReader = `iam ${PATH}/serviceAccounts/${READER}:getIamPolicy`;
 
 /** A project that has everything. */
 const READY: Answers = {
@@ -69,9 +68,7 @@ const READY: Answers = {
   [`firebaserules ${PATH}/releases/cloud.firestore`]: { rulesetName: RULESET.slice(3) },
   [`firebaserules ${RULESET}`]: rulesetOf(`// ours\n${RULES}`),
   [`iam ${PATH}/serviceAccounts/${READER}`]: {},
-  [policyOfReader]: policyOf(['roles/iam.serviceAccountUser', 'user:deployer@example.com']),
   [`iam ${PATH}/serviceAccounts/${WRITER}`]: {},
-  [`iam ${PATH}/serviceAccounts/${WRITER}:getIamPolicy`]: {},
   [`${version('latest')}:access`]: secretOf(`# Acme GmbH\n${NAMED_KEY}\n`),
 };
 
@@ -108,7 +105,6 @@ const DEPLOY_INDEXES = `firebase deploy --only firestore:indexes ${OF_PROJECT}`;
 const SET_KEYS = `firebase functions:secrets:set API_KEY --data-file keys.txt ${OF_PROJECT}`;
 const ROTATE = 'docs/deployment.md, section "Key rotation"';
 const FIRST_INDEX = 'index orders (COLLECTION), team_id ASCENDING, created_at ASCENDING';
-const OTHER_POOL = 'principalSet://iam.googleapis.com/projects/9/locations/global/workloadIdentityPools/other/*';
 
 const parameters = (changes: Record<string, string>, missing = '') => {
   const all = Object.entries({ ...PARAMETERS, ...changes });
@@ -225,30 +221,6 @@ const WARNINGS: Row[] = [
     `if nothing else needs it: gcloud projects remove-iam-policy-binding ${PROJECT_ID} --condition=None --member=${member} --role=roles/storage.admin`,
     { [policy]: policyOf(...ROLES, ['roles/storage.admin', member]) },
   ]),
-  ...(
-    [
-      ['roles/iam.serviceAccountTokenCreator', 'user:x@example.com'],
-      ['roles/iam.serviceAccountUser', 'domain:example.com'],
-    ] satisfies Grant[]
-  ).map(([role, member]): Row => [
-    'members that act as the accounts',
-    `${member} has ${role} on ${READER}`,
-    `gcloud iam service-accounts remove-iam-policy-binding ${READER} ${OF_PROJECT} --member=${member} --role=${role}`,
-    { [policyOfReader]: policyOf(['roles/iam.serviceAccountUser', 'user:deployer@example.com'], [role, member]) },
-  ]),
-  ...(
-    [
-      ['roles/iam.serviceAccountKeyAdmin', 'user:x@example.com'],
-      ['roles/iam.serviceAccountTokenCreator', 'user:x@example.com'],
-      ['roles/iam.serviceAccountUser', 'user:x@example.com'],
-      ['roles/iam.workloadIdentityUser', OTHER_POOL],
-    ] satisfies Grant[]
-  ).map(([role, member]): Row => [
-    'members that act as the accounts',
-    `${member} has ${role} in the whole project`,
-    `gcloud projects remove-iam-policy-binding ${PROJECT_ID} --member=${member} --role=${role}`,
-    { [policy]: policyOf(...ROLES, [role, member]) },
-  ]),
   [
     'API keys as digests',
     'plain keys: 2, with fewer than 20 characters: 1',
@@ -300,15 +272,6 @@ test.each<[string, Answers, Partial<Deployment>?]>([
   ['whose deployed API keys are the newest', deployedWithKeys(NAMED_KEY)],
   ['whose deployed version of the API keys is destroyed', deployedWithKeys('an-old-key', { state: 'DESTROYED' })],
   ['with functions that have another secret', deployedWithKeys('another-secret', { secret: 'OTHER' })],
-  [
-    "with Google's own agents",
-    {
-      [policy]: policyOf(...ROLES, [
-        'roles/iam.serviceAccountTokenCreator',
-        'serviceAccount:service-1@gcp-sa-pubsub.iam.gserviceaccount.com',
-      ]),
-    },
-  ],
 ])('nothing is missing in a project %s', async (...[, answers, changes]) => {
   expect(await listProblems(answers, changes)).toEqual([]);
 });
