@@ -212,7 +212,7 @@ export const BREAKS: Record<string, Break> = {
     caught: /a request whose attempt nobody else touched is not refused/,
   },
   'a clock that stands still': {
-    seed: 11,
+    seed: 25,
     context: (context) => {
       const startedAt = context.clock.elapsedMs();
       return { ...context, clock: { ...context.clock, elapsedMs: () => startedAt } };
