@@ -2,6 +2,8 @@ export interface ParsedJson {
   value: unknown;
   /** Returns the name that the text has for a member of `value`. */
   getName: (member: string) => string;
+  /** Returns the member of `value` that has a name in the text. */
+  getMember: (name: string) => string;
 }
 
 const QUOTE = '"'.charCodeAt(0);
@@ -17,14 +19,16 @@ const SPACES = new Set(Array.from(' \t\n\r', (character) => character.charCodeAt
  * @throws SyntaxError; its message has a position only if it is one in this text
  */
 export function parseJson(text: string): ParsedJson {
-  if (!text.includes('\\')) return { value: JSON.parse(text) as unknown, getName: (member) => member };
+  if (!text.includes('\\')) return { value: JSON.parse(text) as unknown, getName: toSame, getMember: toSame };
   const rewritten = rewriteNames(text);
   try {
-    return { value: JSON.parse(rewritten) as unknown, getName: decodeName };
+    return { value: JSON.parse(rewritten) as unknown, getName: decodeName, getMember: encodeName };
   } catch (error) {
     throw rewritten === text ? error : new SyntaxError('a text with rewritten names is not JSON', { cause: error });
   }
 }
+
+const toSame = (name: string): string => name;
 
 /** Begins an encoded name, and each code unit in it that is encoded. */
 const MARK = '~';
