@@ -71,23 +71,27 @@ const inflate = promisify(gunzip);
  *
  * @throws UnusablePayloadError; any other error does not come from the stored payload itself
  */
-export async function readStoredPayload(
-  db: Database,
-  { document_id, fingerprint }: Pick<KeyRecord, 'document_id' | 'fingerprint'>,
-): Promise<PriceListSubmission> {
-  const chunks = await readPayloadChunks(db, document_id);
-  if (chunks === undefined || chunks.length === 0) throw new UnusablePayloadError('chunks of it are missing');
-  const text = await inflate(Buffer.concat(chunks)).catch(throwUnusable);
-  if (sha256(text).toString('hex') !== fingerprint) {
-    throw new UnusablePayloadError('it is not the accepted one: its fingerprint differs');
-  }
+export async function readStoredPayload(db: Database, attempt: AcceptedPayload): Promise<PriceListSubmission> {
   try {
-    return parsePriceLists(parseJson(text.toString()));
+    return parsePriceLists(parseJson(await readAcceptedText(db, attempt)));
   } catch (error) {
     // The fingerprint shows that the text is the accepted one.
     if (error instanceof ApiError) throw new UnusablePayloadError('it was accepted by a version with other rules');
     throw error;
   }
+}
+
+type AcceptedPayload = Pick<KeyRecord, 'document_id' | 'fingerprint'>;
+
+/** A function of its own, so that the bytes are no longer in memory while the text is parsed. @throws UnusablePayloadError */
+async function readAcceptedText(db: Database, { document_id, fingerprint }: AcceptedPayload): Promise<string> {
+  const chunks = await readPayloadChunks(db, document_id);
+  if (chunks === undefined || chunks.length === 0) throw new UnusablePayloadError('chunks of it are missing');
+  const bytes = await inflate(Buffer.concat(chunks)).catch(throwUnusable);
+  if (sha256(bytes).toString('hex') !== fingerprint) {
+    throw new UnusablePayloadError('it is not the accepted one: its fingerprint differs');
+  }
+  return bytes.toString();
 }
 
 /** @throws UnusablePayloadError for an error of zlib, whose codes are in https://nodejs.org/api/zlib.html#constants */

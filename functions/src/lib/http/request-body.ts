@@ -40,9 +40,7 @@ export async function readBody<Body>(
   const createReason = () => new ApiError('request_timeout', 'the body did not arrive in time');
   const { signal, cancel } = systemClock.createTimeout(timeoutMs, createReason, parent);
   try {
-    const bytes = request.rawBody ?? (await readInflated(request, maxBytes, signal));
-    if (bytes.length > maxBytes) throw new PayloadTooLargeError('body', maxBytes);
-    return parse(parseText(decodeUtf8(bytes), getMaxValues(maxBytes)));
+    return parse(parseText(await readText(request, maxBytes, signal), getMaxValues(maxBytes)));
   } finally {
     cancel();
   }
@@ -62,6 +60,13 @@ function assertJsonContentType(header: string | undefined): void {
   if (type.essence !== 'application/json') throw invalidBody(`${expected}, received another`);
   const charset = type.params.get('charset')?.toLowerCase() ?? 'utf-8';
   if (charset !== 'utf-8' && charset !== 'utf8') throw invalidBody('Expected the charset UTF-8, received another');
+}
+
+/** A function of its own, so that the bytes are no longer in memory while the text is parsed. */
+async function readText(request: RequestWithRawBody, maxBytes: number, signal: AbortSignal): Promise<string> {
+  const bytes = request.rawBody ?? (await readInflated(request, maxBytes, signal));
+  if (bytes.length > maxBytes) throw new PayloadTooLargeError('body', maxBytes);
+  return decodeUtf8(bytes);
 }
 
 async function readInflated(request: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
