@@ -8,7 +8,7 @@ const requests = channel('http.server.request.start');
 
 /** Variables that a suite has and a program does not: those of Jest, and the settings of our suites. */
 const OF_SUITES =
-  /^(JEST_WORKER_ID|NODE_ENV|DEPLOY_PACKAGE|PYTHON|CHROMIUM_PATH|TEST_FIRESTORE|SEED|(FUZZ|RESUME|SIMULATION)_\w+)$/;
+  /^(JEST_WORKER_ID|NODE_ENV|DEPLOY_PACKAGE|PYTHON|CHROMIUM_PATH|TEST_FIRESTORE|SEED|(FUZZ|SIMULATION)_\w+)$/;
 
 /**
  * Removes two differences between a test file and a program: the environment variables of the person who starts Jest, and

@@ -25,7 +25,7 @@ export const listOptions = { ...readDefaults, memory: '512MiB', concurrency: 40 
 export const rangeOptions = { ...readDefaults, memory: '1GiB', concurrency: 16 } as const;
 
 /**
- * Options of add price lists. Four concurrent creations with bodies of 32 MB take about half of the
+ * Options of add price lists. Four concurrent creations with bodies of 32 MB take three quarters of the
  * memory. The timeout is 1.5 to 2 times what the largest list needs (docs/performance.md#scale).
  */
 export const writeOptions = {
