@@ -39,7 +39,7 @@ export interface AuditReport {
   keys: number;
   attempts: number;
   violations: number;
-  /** Completed keys without lists, and those whose request named a different currency. Neither is a violation. */
+  /** Numbers of completed keys without lists, and of those whose request named a different currency. Neither is a violation. */
   without_lists: number;
   other_currency: number;
   /** Attempts with lists whose entries were only counted, because their payload cannot be read. */
@@ -141,7 +141,7 @@ class Auditor {
       const { path } = list.ref;
       if (this.#known.has(path)) return;
       this.#known.add(path);
-      // The list can belong to an attempt that was claimed after the audit read the requests.
+      // The list may belong to an attempt that was claimed after the audit had read the requests.
       for (const request of await this.#reader.read(() => findRequests(this.db, list.id, `${kind}_id`), 1)) {
         const attempt = await this.#readAttempt(request);
         if (attempt === 'unknown') return;

@@ -10,7 +10,7 @@ import { createReporter, type Violation } from './violation';
 export const createKeyReporter = ({ boq_list_id }: Pick<KeyRecord, 'boq_list_id'>) =>
   createReporter(boq_list_id, `${collections.priceListIdempotency}/${keyDocumentId(boq_list_id)}`);
 
-/** How long ago a lease can have expired without a violation. Several sweeps run in this time. */
+/** How long ago a lease may have expired without a violation. Several sweeps run in this time. */
 const EXPIRED_LEASE_GRACE_MS = 5 * 60_000;
 
 /** How long a key in review can be due without a violation. */
@@ -64,6 +64,6 @@ function describeWrongLease({ lease_expires_at }: KeyRecord, readAt: number): st
 
 const countMinutes = (ms: number): number => Math.floor(ms / 60_000);
 
-/** The sweep's index can hold a number that is no time. */
+/** Formats a time. A number in the sweep's index can be outside the range of Date. */
 const toTimeText = (ms: number): string =>
   Number.isNaN(new Date(ms).getTime()) ? String(ms) : new Date(ms).toISOString();

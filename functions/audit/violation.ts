@@ -13,7 +13,7 @@ export type Rule =
   | 'list_document' // a list document exists, with the facts of its attempt and no other field
   | 'list_status' // the status of a list is the one that follows from the status of its attempt
   | 'entry_count' // a ready list has one entry for each product, and no list has more
-  | 'entry_values' // an entry is one of the payload, with its price and no other field
+  | 'entry_values' // an entry belongs to a product of the payload, with its price and no other field
   | 'reference'; // request records, lists, entries and chunks belong to the present or a released attempt of a key
 
 export interface Violation {

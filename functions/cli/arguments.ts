@@ -58,7 +58,7 @@ Exit codes:
 
 const FILE_HELP = 'a new file, or to standard output if the file is -';
 
-/** The options that select other keys than `--other-currency`. */
+/** The options that cannot be combined with `--other-currency`. */
 const OTHERS = ['status', 'withoutLists'];
 
 const BY_HELP = 'your name, which is stored with the key (default: your user name on this machine)';
@@ -74,7 +74,7 @@ function addReadingCommands(program: Command, act: Act): void {
       new Option('--without-lists', 'list the completed keys without lists (no market matched)').conflicts('status'),
     )
     .addOption(
-      new Option('--other-currency', 'list the completed keys whose request named another currency').conflicts(OTHERS),
+      new Option('--other-currency', 'list the completed keys not in the currency of their request').conflicts(OTHERS),
     )
     .option('--limit <number>', 'how many keys to print (--json prints all)', parseLimit, 20)
     .option('--json', 'print JSON')
@@ -110,7 +110,7 @@ function addReadingCommands(program: Command, act: Act): void {
 function addResolvingCommands(program: Command, act: Act): void {
   program
     .command('resume')
-    .description('Complete the lists of one or more keys from their stored payloads. You can stop and repeat it.')
+    .description('Complete the lists of one or more keys from their stored payloads. You can stop and repeat a resume.')
     .argument('[id...]', ID_HELP)
     .addOption(new Option('--cause <cause>', 'resume all keys that failed for this cause').choices(FAILURE_CAUSES))
     .option('--dry-run', 'print which keys would be resumed, and write nothing')

@@ -55,7 +55,7 @@ export function summarizeKey(key: ReadableKey) {
 }
 
 export interface ListProgress {
-  /** The status of the list document; null if it has none or does not exist. */
+  /** The status of the list document; null if the document does not exist or has no status. */
   status: string | null;
   entries: number;
 }

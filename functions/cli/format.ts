@@ -71,7 +71,7 @@ const getCommonFields = (key: KeySummary) => ({
     ? `${count(key.products_count, 'product')} for market ${quote(key.market_id)}`
     : `no lists, because no market matched ${quote(key.market_id)}`,
   currency: key.currency_differs
-    ? `The request named a different currency. The prices are stored under that of the market, ${key.currency}, not converted.`
+    ? `The request named a different currency. The prices are stored under the market's, ${key.currency}, without conversion.`
     : null,
   'sweep due': key.next === 'sweep' && key.sweep_due_at !== null ? formatTime(key.sweep_due_at) : null,
   // The earlier failure of a completed key is only in the JSON.
@@ -188,5 +188,5 @@ function formatVerb(verb: string, { project, database }: TargetOptions): string 
   return `${getProgram()} ${verb}${named.join('')}`;
 }
 
-/** Returns the arguments that name a document. They state the type of the id, so they match no other. */
+/** Returns the arguments that name a document. They include the type of the id, so no other document matches. */
 export const formatId = (id: string, idType: IdType): string => `--id-type ${idType} ${id}`;

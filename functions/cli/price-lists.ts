@@ -9,7 +9,7 @@ import { runPriceLists } from './main';
 const stop = new AbortController();
 const abort = (cause: string) => stop.abort(new StoppedError(`Stopped by ${cause}`));
 
-/** The first error of an output. It makes the exit code 1, because a part of the output is lost. */
+/** The first error of an output. With it the exit code is 1, because a part of the output is lost. */
 let outputError: NodeJS.ErrnoException | undefined;
 
 /** Stops the command as Ctrl-C does. An output fails if its disk is full, for example, or if `| head -1` closes it. */
@@ -18,7 +18,7 @@ function failOutput(error: NodeJS.ErrnoException): void {
   abort('an output that cannot be written');
 }
 
-/** Returns the stream of an output. Replaces Node's own for a file, which ignores that a full disk cut a write short. */
+/** Returns the stream of an output. Replaces Node's stream of a file, because it ignores that a full disk cut a write short. */
 function openOutput(fd: number, stream: NodeJS.WriteStream): NodeJS.WritableStream {
   if (stream instanceof Socket) return stream.on('error', failOutput);
   const file = new Writable({

@@ -24,7 +24,7 @@ export const quoteId = (id: string): string => (isShort(id) ? quote(id) : `${quo
 export const quoteForShell = (word: string): string =>
   /^[\w:./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
-/** Returns what starts this command: npx in a clone, or node with the file of a release. Elsewhere, `--no` lets npx install nothing. */
+/** Returns what starts this command: npx in a clone, or node with the file of a release. With `--no`, npx installs no package. */
 export function getProgram(file = process.argv[1] ?? ''): string {
   return basename(file) === 'price-lists.cjs' ? `node ${quoteForShell(relative('', file))}` : 'npx --no price-lists';
 }
@@ -49,7 +49,7 @@ export function cut(text: string, width: number): string {
   return text;
 }
 
-/** Returns a cell of a table. A longer text ends with an ellipsis. */
+/** Returns a text as a cell of a table, `width` columns wide. A text that is too long is cut, and ends with an ellipsis. */
 export function fit(text: string, width: number): string {
   const shown = stringWidth(text) > width ? `${cut(text, width - 1)}…` : text;
   return shown + ' '.repeat(width - stringWidth(shown));

@@ -12,9 +12,9 @@ import {
 import { requestDocument } from '../src/lib/repositories/requests';
 import type { KeyRecord, KeyStatus } from '../src/lib/schemas/key-record';
 
-/** Finds stored records for the command, the audit and the data pages. The callers repeat calls after an error. */
+/** Finds stored records for the command, the audit and the data pages. The callers retry after an error. */
 
-/** A key with a record that can be read. */
+/** A key whose record exists and parses. */
 export type ReadableKey = KeySnapshot & { record: KeyRecord };
 
 export const isReadable = (key: KeySnapshot): key is ReadableKey =>

@@ -61,7 +61,7 @@ function toAcceptedRequest(request: DocumentSnapshot, key: KeySnapshot | undefin
   return { request, row: toRow(request, null), key: undefined };
 }
 
-/** @param status of the request's attempt; null if no record has it, which the audit reports */
+/** @param status of the request's attempt; null if no record shows it, which the audit reports */
 function toRow(
   request: DocumentSnapshot,
   status: KeyStatus | 'unreadable' | null,

@@ -19,7 +19,7 @@ import { sweepOptions } from './lib/runtime-options';
 import { getTimeLimitMs, SWEEP_DUE_WAIT_MS } from './lib/time-limits';
 import { sweep, type SweepReporter } from './price-lists/sweep';
 
-/** The last line of the sweep has the total. */
+/** Maximum number of log lines about unreadable records in one sweep. `sweep_ended` has their total. */
 const MAX_UNREADABLE_LINES = 10;
 
 const createReporter = (counts: SweepCounts): SweepReporter => ({
@@ -35,7 +35,7 @@ const createReporter = (counts: SweepCounts): SweepReporter => ({
 
 /**
  * Resumes attempts that crashed or failed for a transient cause. Cloud Scheduler calls this every minute, and calls can
- * be repeated or overlap ({@link sweep}). A call ends when no attempt is due or soon will be, its time is up or the instance stops.
+ * be repeated or overlap ({@link sweep}). A call ends when no attempt is due now or soon, its time is up, or the instance stops.
  */
 export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * *', retryCount: 0 }, () =>
   runHandler(runSweep),

@@ -60,7 +60,7 @@ export async function findKey(id: string, { idType }: IdOptions, context: Comman
   );
 }
 
-/** The documents that an id leads to are no usable key, but `show` can print them. */
+/** The id leads to documents that are not a readable key. `show` prints them. */
 export class DocumentError extends CommandError {
   constructor(
     message: string,

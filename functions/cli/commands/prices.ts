@@ -14,8 +14,8 @@ const KINDS = ['price_list', 'expected_forward_cost'] as const;
 type Prices = Partial<Record<(typeof KINDS)[number], number>>;
 
 /**
- * Writes both stored prices of each product as CSV, in Firestore's order of ids. A product with an entry in only one list has an empty
- * cell for the other price.
+ * Writes both stored prices of each product as CSV, in Firestore's order of ids. A product that has an entry in only one
+ * list gets an empty cell for the other price.
  *
  * @throws CommandError if the key has no lists, and the errors of `writeNewFile`
  */

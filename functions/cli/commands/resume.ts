@@ -93,7 +93,7 @@ async function findFailed(cause: FailureCause, context: CommandContext): Promise
   return records.filter(({ failure_cause }) => failure_cause === cause).sort((a, b) => a.updated_at - b.updated_at);
 }
 
-/** How many keys the question names at most. */
+/** Maximum number of keys that the question names. */
 const MAX_NAMED = 10;
 
 async function confirmResume(

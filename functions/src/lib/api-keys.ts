@@ -11,7 +11,7 @@ export interface ApiKeySetting {
   keys: ApiKey[];
   /** The keys that the setting holds as text instead of a digest. */
   plainKeys: string[];
-  /** Numbers, from 1, of the lines that are neither a key, a comment nor blank. */
+  /** Numbers, from 1, of the invalid lines: those that are neither a key, a comment nor blank. */
   invalidLines: number[];
 }
 

@@ -18,7 +18,7 @@ export const apiKeySecret = defineSecret('API_KEY');
 
 const corsAllowedOrigins = defineString('CORS_ALLOWED_ORIGINS', {
   default: '',
-  label: 'Origins whose pages may call warehouses',
+  label: 'Origins whose pages may call get warehouses',
   description: 'Exact origins, comma-separated, such as https://dashboard.example.com. Empty: none.',
 });
 
@@ -27,24 +27,24 @@ export const DEFAULT_DATABASE_ID = '(default)';
 const databaseId = defineString('DATABASE_ID', {
   default: DEFAULT_DATABASE_ID,
   label: 'Firestore database',
-  description: 'Differs from (default) after a restore: Google restores only into a new database.',
+  description: 'Can differ from (default) after a restore, because Google restores only into a new database.',
 });
 
 const writesPaused = defineFlag('WRITES_PAUSED', {
   default: false,
   label: 'Whether add price lists and the sweep are paused',
-  description: 'Set it while a restore imports data. Reads continue.',
+  description: 'Set it to true while a restore imports data. Reads continue.',
 });
 
 export const instanceLimits = {
   minInstances: defineInt('MIN_INSTANCES', {
     default: 0,
-    label: 'Instances that each function keeps waiting',
+    label: 'Instances that each operation keeps running',
     description: 'With 0 the first request after a pause waits for a cold start.',
   }),
   maxInstances: defineInt('MAX_INSTANCES', {
     default: 20,
-    label: 'Instances that each function has at most',
+    label: 'Maximum number of instances of each operation',
     description: 'Bounds the cost. The platform rejects requests beyond their capacity with 429.',
   }),
 };

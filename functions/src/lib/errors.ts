@@ -79,7 +79,7 @@ export class PayloadTooLargeError extends ApiError {
   }
 }
 
-/** Aborts work when the platform stops the instance, or when the command is stopped. The work can be repeated. */
+/** The reason that aborts work when the platform stops the instance, or someone stops the command. The work can be repeated. */
 export class StoppedError extends Error {
   /** @param reserveMs time for failing the running attempts, which can be shorter for a stop than for a timeout */
   constructor(

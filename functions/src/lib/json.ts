@@ -59,7 +59,7 @@ function rewriteNames(text: string): string {
         copied = end;
       }
     }
-    // Joined now and then, because a part takes more memory than its text.
+    // Joins the parts from time to time, because a part takes more memory than its text.
     if (parts.length > 10_000) {
       rewritten += parts.join('');
       parts = [];

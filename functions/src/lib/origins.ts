@@ -7,14 +7,14 @@ export function findOriginProblem(origin: string): string | undefined {
   return `"${origin}" is not an origin as browsers send it, such as https://dashboard.example.com or http://localhost:3000.`;
 }
 
-/** Letters, digits, hyphens and single dots, or an IPv6 address. Others come from mistakes, such as a variable that no shell expanded. */
+/** Letters, digits, hyphens and single dots, or an IPv6 address. Other hosts come from mistakes, such as a variable that no shell expanded. */
 const HOST = /^(\[[\da-f:]+\]|[a-z\d-]+(\.[a-z\d-]+)*\.?)$/;
 
 function isSendable(origin: string): boolean {
-  // Pages without an origin of their own, such as files, send this.
+  // Pages without an origin of their own, such as local files, send `null`.
   if (origin === 'null') return true;
   if (!URL.canParse(origin)) return false;
   const { protocol, host, hostname } = new URL(origin);
-  // Browsers leave out the scheme's default port, normalize IP addresses, and write the origin in lowercase.
+  // Browsers leave out the scheme's default port, normalise IP addresses, and write the origin in lowercase.
   return `${protocol}//${host}` === origin && HOST.test(hostname);
 }

@@ -1,6 +1,6 @@
 /**
- * The limits of a request body, and of the time in which a client must send it. So the bodies that an instance
- * takes at once never end it (docs/security.md#request-bodies).
+ * The limits of a request body, and of the time in which a client must send it. Within them, the bodies that an
+ * instance accepts at once fit into its memory (docs/security.md#request-bodies).
  */
 
 const MIB = 1024 * 1024;
@@ -15,6 +15,6 @@ export const PRICE_LISTS_BODY_LIMITS = { maxBytes: 32 * MIB, timeoutMs: 240_000 
 
 /**
  * Returns the limit of values, as `countValues` counts them. Values take up to a hundred times the memory of their text.
- * A product has at least 60 bytes and counts three, so the limit accepts every price list that fits into the bytes.
+ * A product has about 60 bytes or more and counts three, so a price list without unknown fields never exceeds this limit.
  */
 export const getMaxValues = (maxBytes: number): number => Math.floor(maxBytes / 20);

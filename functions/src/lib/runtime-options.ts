@@ -18,15 +18,15 @@ const readDefaults = {
   timeoutSeconds: 120,
 } as const;
 
-/** Options of the reads of complete lists. Their responses are usually small, so an instance serves many at once. */
+/** Options of the reads of complete lists. The responses are usually small, so an instance serves many at once. */
 export const listOptions = { ...readDefaults, memory: '512MiB', concurrency: 40 } as const;
 
 /** Options of the reads of a range of dates. Each of the 16 concurrent responses buffers at most about 30 MB. */
 export const rangeOptions = { ...readDefaults, memory: '1GiB', concurrency: 16 } as const;
 
 /**
- * Options of add price lists. Four concurrent creations with bodies of 32 MB take three quarters of the
- * memory. The timeout is 1.5 to 2 times what the largest list needs (docs/performance.md#scale).
+ * Options of add price lists. Four concurrent creations with bodies of 32 MB take about three
+ * quarters of the memory. The timeout is 1.5 to 2 times what the largest list needs (docs/performance.md#scale).
  */
 export const writeOptions = {
   ...operationDefaults,

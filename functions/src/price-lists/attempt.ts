@@ -12,7 +12,7 @@ import { readStoredPayload } from './payload';
 import { SWEEP_WAIT_MS } from './schedule';
 
 /**
- * An attempt that this process carries out. {@link call} makes all its writes, except that of its failure.
+ * An attempt that this process carries out. After the claim or resume, {@link call} makes every write except that of a failure.
  *
  * No timer renews the lease. Instead, each try of a call first renews it if that is due. So an instance
  * without CPU does not keep its lease, and a short attempt makes no extra call.
@@ -66,7 +66,7 @@ export class Attempt {
  * an error, fails the attempt. A call that fails may have taken effect, so every step is safe to repeat.
  *
  * @param given the products; undefined for a resume, which reads the stored payload
- * @returns the outcome; `cause`: the error that ended the attempt
+ * @returns the outcome and, if an error ended the attempt, that error as `cause`
  */
 export async function runAttempt(
   attempt: Attempt,

@@ -90,7 +90,7 @@ async function claimKey(
   const claim: Claim = { ...draft, lists: market && { ...listIds, ...toListFacts(market, info.currency_iso) } };
   const { record, lists, outcome } = decide(found, { kind: 'claim', claim }, startedAt);
   if (record === undefined) return outcome;
-  // Only now, because a replay needs no chunks.
+  // Compresses the payload only now, because a replay needs no chunks.
   const chunks = await compressToChunks(submission, context.sizes.chunkBytes);
   context.signal.throwIfAborted();
   await db.commit((writes) => {

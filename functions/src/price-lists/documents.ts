@@ -2,9 +2,9 @@ import type { ListDocuments } from '../lib/repositories/lists';
 import type { KeyLists, KeyRecord, KeyStatus } from '../lib/schemas/key-record';
 import type { ListStatus, PriceListsResponse } from '../lib/schemas/responses';
 
-/** What consumers and clients get of a key record: both list documents and the success response follow from it. */
+/** Derives both list documents and the success response from a key record. */
 
-/** The status of both lists follows the key. No event leads from `completed` with lists to another status. */
+/** The status of both lists follows from that of the key. No event leads from `completed` with lists to another status. */
 const LIST_STATUS: Record<KeyStatus, ListStatus> = {
   processing: 'processing',
   completed: 'ready',

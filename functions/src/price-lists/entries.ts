@@ -6,7 +6,7 @@ import type { Products } from '../lib/schemas/add-price-lists';
  * neighbouring ids together, and rejects too many writes close together.
  */
 export function* toBatches(products: Products, kind: ListKind, batchSize: number): Generator<Entry[]> {
-  // Not the entries of the map: as pairs, those of the largest list would take 35 MB.
+  // Copies only the ids: the pairs of the largest list's map would take 35 MB.
   const ids = [...products.keys()];
   const batches = Math.ceil(ids.length / batchSize);
   for (let first = 0; first < batches; first += 1) {

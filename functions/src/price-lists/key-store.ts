@@ -27,7 +27,7 @@ export async function applyEvent({ reference, db, context }: KeyStore, event: Ke
   const key = await readKey(db, reference);
   const { record, lists, outcome } = decide(key, event, startedAt);
   if (record === undefined) return outcome;
-  // After an abort the caller no longer waits for this try, and can have acted on a later read.
+  // After an abort the caller no longer waits for this try, and may have acted on a later read.
   context.signal.throwIfAborted();
   await db.commit((writes) => {
     setRecord(writes, db, key, record, lists);
@@ -54,7 +54,7 @@ export function setRecord(
   if (record.lists !== null && lists !== null) setListDocuments(db, writes, record.lists, lists);
 }
 
-/** Applies an event with retries, within the time reserved for this, even if the signal of the context has aborted. */
+/** Applies an event with retries, within the time reserved for the end of an attempt, even if the context's signal has aborted. */
 export async function applyWithinReserve(key: KeyStore, event: KeyEvent): Promise<KeyOutcome> {
   const { clock, signal: ended } = key.context;
   const reserveMs = ended.reason instanceof StoppedError ? ended.reason.reserveMs : FAILURE_RESERVE_MS;

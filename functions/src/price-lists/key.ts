@@ -32,8 +32,8 @@ export type KeyEvent =
   | { kind: 'complete'; attempt: Claim }
   | { kind: 'fail'; attempt: Claim; failure: string; cause: FailureCause }
   /**
-   * An operator takes over the attempt; `operator` is null for the sweep. If the sweep does not resume it (schedule.ts),
-   * an attempt whose lease has run out fails.
+   * An operator takes over the attempt, or the sweep does (`operator` is null). An attempt with an expired lease fails
+   * instead if the sweep does not resume it (schedule.ts).
    */
   | { kind: 'resume'; attempt: Claim; operator: OperatorDecision | null }
   /** An operator gives up the attempt and frees its key. */
@@ -45,9 +45,9 @@ export interface OperatorDecision {
 }
 
 export interface ReadMoment {
-  /** By Firestore's clock, in Unix milliseconds. */
+  /** When Firestore read the record, by its clock in Unix milliseconds. */
   readAt: number;
-  /** By the clock of this process. */
+  /** When this process began the read, by its own clock. */
   startedAt: number;
 }
 
@@ -74,7 +74,7 @@ export type KeyOutcome =
 export interface Decision {
   /** The record to store; undefined if the event changes nothing. */
   record?: KeyRecord;
-  /** The documents to store of both lists; null for a renewal, which changes none, and without lists. */
+  /** The documents to store of both lists; null for a renewal, which changes neither, and for a key without lists. */
   lists: ListDocuments | null;
   outcome: KeyOutcome;
 }
@@ -145,7 +145,7 @@ function complete(record: KeyRecord, now: number): KeyRecord {
   return { ...completed, response: toSuccessResponse(completed) };
 }
 
-/** A try counts when it ends badly. A stop does not count, because nothing was wrong with the try. */
+/** Counts the try as failed, except after a stop, because nothing was wrong with a try that was stopped. */
 function fail(record: KeyRecord, failure: string, failure_cause: FailureCause, now: number): KeyRecord {
   const failed_tries = record.failed_tries + (failure_cause === 'stopped' ? 0 : 1);
   return { ...record, status: 'requires_review', failure, failure_cause, failed_tries, updated_at: now };
@@ -186,7 +186,7 @@ const toAction = (action: OperatorAction['action'], operator: OperatorDecision, 
 });
 
 function getOutcome(stored: KeyRecord | undefined, sender: Claim, { readAt, startedAt }: ReadMoment): KeyOutcome {
-  // A claim takes a key without a record. Only a restored database has lost the record of another event.
+  // A claim creates a missing record, so this is another event, after a restore that lost the record.
   if (stored === undefined) return { kind: 'released' };
   const isOwn = stored.owner === sender.owner;
   const record = isOwn ? stored : settleLease(stored, readAt);

@@ -5,8 +5,8 @@ import type { OperatorDecision } from './key';
 import { applyEvent, type KeyStore } from './key-store';
 
 /**
- * Takes over an attempt that requires review, and carries it out: reads its payload, writes all entries again, and
- * completes it. An error after the take-over, even while the payload is read, fails the attempt.
+ * Takes over an attempt that requires review or whose lease has expired. Reads its payload, writes all entries again,
+ * and completes it. An error after the take-over, even while the payload is read, fails the attempt.
  *
  * @param operator who resumes it; null for the sweep
  * @returns as `runAttempt` does, or the state of the key if it could not be taken over

@@ -4,8 +4,8 @@ import { SWEEP_INTERVAL_MS, SWEEP_START_MS } from '../lib/time-limits';
 const TRANSIENT_DELAYS_MS = [0, 60_000, 300_000];
 
 /**
- * Delays from a failure to the resume by the sweep: by the cause of this failure, and the number of failed tries, which
- * counts those of all causes. Without a delay, the key needs an operator.
+ * Delays from a failure to the resume by the sweep, by the cause of this failure. The n-th delay applies after n failed
+ * tries, whatever their causes. Without a delay, the key needs an operator.
  */
 const RESUME_DELAYS_MS: Record<FailureCause, readonly number[]> = {
   lease_expired: TRANSIENT_DELAYS_MS,
@@ -17,11 +17,11 @@ const RESUME_DELAYS_MS: Record<FailureCause, readonly number[]> = {
 
 /** @returns undefined if the sweep does not resume the attempt of a key in review */
 function getResumeDelayMs({ failure_cause, failed_tries }: KeyRecord): number | undefined {
-  // A stop does not count as a try, so an attempt can fail before any try has.
+  // A stop does not count as a failed try, so an attempt can require review with no failed try.
   return failure_cause === null ? undefined : RESUME_DELAYS_MS[failure_cause][Math.max(failed_tries - 1, 0)];
 }
 
-/** Otherwise a key in review needs an operator. */
+/** Returns whether the sweep resumes the attempt of a key in review. Otherwise the key needs an operator. */
 export const canResumeAutomatically = (record: KeyRecord): boolean => getResumeDelayMs(record) !== undefined;
 
 export const describeSweepObstacle = ({ failure, failed_tries, failure_cause }: KeyRecord): string =>
@@ -54,10 +54,10 @@ export function getSweepResumeAt(record: KeyRecord): number | null {
 export const getSweepDueAt = (record: KeyRecord): number | null =>
   getSweepResumeAt(record) ?? (record.status === 'requires_review' ? record.updated_at : null);
 
-/** After this time, the next sweep can have resumed an attempt that is due. */
+/** After this time, the next sweep has probably resumed an attempt that is due. */
 export const SWEEP_WAIT_MS = SWEEP_INTERVAL_MS + SWEEP_START_MS;
 
-/** @returns null if the key needs an operator */
+/** Returns how long a client should wait for a key in review, in ms; null if the key needs an operator. */
 export const getReviewWaitMs = (record: KeyRecord): number | null =>
   canResumeAutomatically(record) ? SWEEP_WAIT_MS : null;
 

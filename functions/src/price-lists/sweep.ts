@@ -33,9 +33,9 @@ export interface SweepOptions {
 }
 
 export interface SweepReporter {
-  /** Rejects if the result could not be written. A key that needs an operator then stays due. */
+  /** Reports the result for a key. Rejects if it could not be written. A key that needs an operator then stays due. */
   onResult: (result: SweepResult, record: KeyRecord) => Promise<void> | void;
-  /** The record does not parse. It leaves the index of the sweep, and otherwise stays as it is. */
+  /** Reports a record that does not parse. The sweep then removes it from its index, and changes nothing else. */
   onUnreadable: (path: string) => Promise<void> | void;
 }
 
@@ -70,7 +70,7 @@ export async function sweep(
     const { path } = key.reference;
     triedAt.set(path, clock.elapsedMs());
     const work = sweepKey(key, { reference: key.reference, db, context }, reporter);
-    // Work that rejects stays, so that the next wait rejects with its error.
+    // Work that rejects stays in `running`, so that the next wait rejects with its error.
     running.set(
       path,
       work.then(() => void running.delete(path)),
@@ -110,7 +110,7 @@ async function waitForWork(running: Iterable<Promise<void>>, { clock, signal }: 
     .finally(timeToAsk.cancel);
 }
 
-/** Resumes or reports one key. An error defers the key: it stays due. */
+/** Resumes or reports one key. After an error, reports the key as deferred, for a later sweep. */
 async function sweepKey(found: KeySnapshot, key: KeyStore, reporter: SweepReporter): Promise<void> {
   const { record, readAt } = found;
   if (record === undefined) return;

@@ -90,7 +90,7 @@ test('release leaves the lists failed, another payload claims the key, and show 
   await failAttempt(KEY);
   expect(await run('release', KEY, '--yes')).toMatchObject({ code: 2, err: containing('--reason') });
   expect((await run('release', KEY, '--reason', 'x')).err).toContain(
-    '. Its lists stay failed. The next request for it starts a new attempt',
+    '. Afterwards, its lists are failed. The next request for it starts a new attempt',
   );
   expect((await run('release', KEY, '--reason', 'wrong prices', '--by', 'ada', '--yes')).code).toBe(0);
   const { document_id, lists } = (await readRecord()) as Partial<KeyRecord>;

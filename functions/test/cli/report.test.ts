@@ -233,7 +233,7 @@ test('list finds completed keys without lists or with another currency, show say
   expect((await run('list', '--other-currency')).out).toMatch(/^1 key, oldest first\.\n/);
   expect((await run('show', 'no market')).out).toContain('no lists, because no market matched');
   expect((await run('show', 'dollars')).out).toMatch(
-    /^ +currency +The request named a different currency\. .*, not converted\.$/m,
+    /^ +currency +The request named a different currency\. .*, without conversion\.$/m,
   );
   expect((await run('show', 'usable')).out).not.toMatch(/^ +currency /m);
   const { code, out } = await run('audit');

@@ -46,7 +46,7 @@ export function createDatabase(firestore: Firestore, { clock, counters }: WorkCo
       return (await waitFor(clock, CALL_TIMEOUTS_MS.read, read)) as { [Index in keyof T]: DocumentSnapshot };
     },
 
-    /** @param query with a limit, because memory holds all of its documents */
+    /** @param query one that finds few documents, because memory holds all of them */
     get: (query: Query): Promise<QuerySnapshot> =>
       waitFor(clock, CALL_TIMEOUTS_MS.read, () => startCall(() => query.get())),
 

@@ -93,7 +93,7 @@ const send = ({ response, requestId, context }: Exchange, { status, headers, bod
 /**
  * Sends an error. If a response has begun, breaks the connection, so that the response never looks complete.
  *
- * @returns false if the client left before it had the error response; true also if this breaks the connection
+ * @returns false if the client left before it had the error response; true otherwise, even if this function broke the connection
  */
 async function sendError(exchange: Exchange, error: ApiError): Promise<boolean> {
   const { response } = exchange;

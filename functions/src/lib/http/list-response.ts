@@ -8,7 +8,7 @@ type RecordBatches = AsyncIterable<RecordEntry[]> | Iterable<RecordEntry[]>;
 export const toRecordMap = (name: string, batches: RecordBatches): HandlerResult =>
   streamList(`{"${name}":{`, batches, ([id, record]) => `${JSON.stringify(id)}:${JSON.stringify(record)}`, '}');
 
-/** Returns the response `{"<name>": [{"id": "<id>", …record}, …], "count": n}` */
+/** Returns the response `{"<name>": [{"id": "<id>", …record}, …], "count": n}`. */
 export const toRecordArray = (name: string, batches: RecordBatches): HandlerResult =>
   streamList(`{"${name}":[`, batches, ([id, record]) => JSON.stringify({ id, ...record }), ']');
 

@@ -20,7 +20,7 @@ import type { OutgoingResponse } from './response';
  *     API key       500, 401             before any byte of a body is read
  *     pause         503                  only of an operation that writes
  *     body          400, 408, 413, 500   only of a POST; 500 if the instance stops
- *     handler       200, 409, 500
+ *     handler       200, 409, 413, 500
  */
 
 export interface HandlerResult extends OutgoingResponse {

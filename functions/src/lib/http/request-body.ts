@@ -135,7 +135,7 @@ function parseText(text: string, maxValues: number): ParsedJson {
   try {
     return parseJson(text);
   } catch (error) {
-    // The rest of the message can have an excerpt of the body.
+    // Keeps only the position of V8's message, because the rest can contain an excerpt of the body.
     const [place = ''] = / at position \d+/.exec(/^[^"]*/.exec((error as SyntaxError).message)?.[0] ?? '') ?? [];
     throw invalidBody(`Expected JSON, received other text${place}`);
   }

@@ -36,7 +36,7 @@ type ClientContext = Pick<WorkContext, 'signal' | 'counters'>;
  * body is no longer read once the client has disconnected.
  *
  * @param context its signal ends the wait for a client that reads slowly; a signal that has already aborted is ignored
- * @returns whether the operating system has all of it; false if the client left, or got another response, before that
+ * @returns whether the operating system has the whole response; false if the client left, or got another one, before that
  * @throws what the body throws, and ApiError request_timeout
  */
 export async function sendResponse(

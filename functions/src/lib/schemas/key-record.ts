@@ -3,11 +3,11 @@ import { sha256 } from '../api-keys';
 import { isDocumentId } from '../document-id';
 
 /**
- * The record of an idempotency key: its state and its present attempt (docs/data-model.md#key-record). What became of
- * an earlier attempt stands in the request record of that attempt.
+ * The record of an idempotency key: its state and its present attempt (docs/data-model.md#key-record). The request
+ * record of an earlier attempt says what became of that attempt.
  *
- * A stored record that this schema rejects is unreadable. The service never changes one, except that the sweep takes it
- * out of its index. A schema that an older version would misread needs a new `schema_version`.
+ * A stored record that this schema rejects is unreadable. The service never changes such a record, except that the sweep
+ * takes it out of its index. A schema that an older version would misread needs a new `schema_version`.
  */
 
 export const keyDocumentId = (boqListId: string): string => sha256(boqListId).toString('hex');
@@ -37,7 +37,7 @@ const operatorActionSchema = z.object({
   reason: text.nullable(),
 });
 
-/** `RESUME_DELAYS_MS` in price-lists/schedule.ts says what the sweep does after each. */
+/** `RESUME_DELAYS_MS` in price-lists/schedule.ts says when the sweep resumes after each. */
 export const FAILURE_CAUSES = ['lease_expired', 'stopped', 'timeout', 'unavailable', 'error'] as const;
 
 export const KEY_STATUSES = ['processing', 'completed', 'requires_review', 'released'] as const;
@@ -45,7 +45,7 @@ export const KEY_STATUSES = ['processing', 'completed', 'requires_review', 'rele
 /** What a request brings to the record of its key. An attempt keeps these values, except that a resume changes `owner`. */
 const claimSchema = z.object({
   boq_list_id: text,
-  /** Random id of the request or resume that carries out the attempt. Empty after its lease expired. */
+  /** Random id of the request or resume that carries out the attempt. Empty once an expired lease has ended it. */
   owner: text,
   fingerprint: text,
   products_count: z.int(),
@@ -72,7 +72,7 @@ const keyRecordSchema = claimSchema
     response: text.nullable(),
     failure: text.nullable(),
     failure_cause: z.enum(FAILURE_CAUSES).nullable(),
-    /** Number of tries that ended badly since the claim or the last resume by a person. A stop is no bad end. */
+    /** Number of tries that failed since the claim or the last resume by a person. A stop does not count. */
     failed_tries: z.int().nonnegative(),
     actions: z.array(operatorActionSchema),
   })
