@@ -39,9 +39,9 @@ export const CALL_TIMEOUTS_MS = {
  * The retry regimes. The last try begins at most this long after the first. A timeout or a stop of the work ends both.
  */
 export const RETRY_MS = {
-  /** Covers an outage of almost a minute, or a connection that died silently. A query counts again from each document. */
+  /** Covers an outage of almost a minute, or a connection that died silently. For a query, the time begins again after each call that found documents. */
   outage: 60_000,
-  /** For the writes of a creation after its claim, until its time is up, its instance stops or its lease is lost. */
+  /** For the writes of a creation after its claim, until its time is up, its instance stops or its key is lost. */
   attempt: Infinity,
 };
 

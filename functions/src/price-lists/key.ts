@@ -63,7 +63,7 @@ export type KeyOutcome =
   | { kind: 'completed'; record: KeyRecord; response: string; isOwn: boolean }
   /** The sender's own attempt failed. `retryAfterMs` is how long the client should wait; null if an operator must act. */
   | { kind: 'failed'; reason: string; retryAfterMs: number | null }
-  /** An operator released the sender's attempt. */
+  /** An operator released the sender's attempt, or a restored database lacks its key record. */
   | { kind: 'released' }
   | { kind: 'payload_mismatch' }
   /** An attempt of another owner is in progress. */

@@ -67,7 +67,7 @@ export async function runPipeline<Body>(
     if (request.method === 'OPTIONS') {
       if (isAllowed) return { status: 204 };
       logFields.origin = toLoggedOrigin(request.headers.origin ?? '');
-      throw new ApiError('origin_not_allowed', 'CORS_ALLOWED_ORIGINS does not have the origin of a preflight');
+      throw new ApiError('origin_not_allowed', 'CORS_ALLOWED_ORIGINS does not list the origin of a preflight');
     }
   }
   if (request.method !== endpoint.method) {
