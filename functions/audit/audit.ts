@@ -180,7 +180,7 @@ class Auditor {
     return record !== undefined && request.get('released') !== undefined ? 'released' : 'none';
   }
 
-  /** Checks a key. Repeats a check that found a violation, until the state is the same before and after it. */
+  /** Checks a key. Repeats a check that found a violation, until the key has the same state before and after the check. */
   async #checkKey(given: ReadableKey): Promise<void> {
     for (let key = given; ;) {
       const documents = await this.#reader.readAttempt(key.record);

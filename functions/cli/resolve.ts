@@ -40,8 +40,8 @@ const CODES: Record<KeyOutcome['kind'], ResolutionErrorCode> = {
 };
 
 /**
- * Resumes an attempt that requires review, for an operator. Afterwards its lists, if any, are ready and the response is
- * stored. A resume can be stopped at any point and repeated. If two run at the same time, one is rejected.
+ * Resumes an attempt for an operator, if it requires review or its lease has expired. Afterwards its lists, if any, are
+ * ready and the response is stored. A resume can be stopped at any point and repeated. If two run at the same time, one is rejected.
  *
  * @returns the stored response, even if another process completed the key
  * @throws ResolutionError; the error that ended the attempt, such as UnusablePayloadError
@@ -61,8 +61,8 @@ export async function resume(
 }
 
 /**
- * Gives up an attempt that requires review, or that completed without lists. Any lists are `failed` afterwards, and the
- * next request for the key starts a new attempt. A release can be repeated.
+ * Gives up an attempt that requires review, has an expired lease, or completed without lists. Any lists are `failed`
+ * afterwards, and the next request for the key starts a new attempt. A release can be repeated.
  *
  * @throws ResolutionError
  */

@@ -20,7 +20,7 @@ export type ReadableKey = KeySnapshot & { record: KeyRecord };
 export const isReadable = (key: KeySnapshot): key is ReadableKey =>
   key.record !== undefined && key.record !== 'unreadable';
 
-/** The types of an id: the name of its field, or `hash` for the id of a key record. */
+/** The types of an id: the name of the field that holds it, or `hash` for the id of a key record. */
 export const ID_TYPES = [
   'boq_list_id',
   'hash',
@@ -42,7 +42,7 @@ export const ID_TYPE_OF = {
 
 export interface FoundKey {
   key: KeySnapshot;
-  /** The types as which the id matches the key. */
+  /** The types of id for which the id matches the key. */
   idTypes: IdType[];
   /** The request records by which the id leads to the key. */
   requests: DocumentSnapshot[];
@@ -92,7 +92,7 @@ export async function findRequests(db: Database, id: string, idType: IdType): Pr
   return (await db.get(requests.where(idType, '==', id).limit(MAX_MATCHES))).docs;
 }
 
-/** Reads documents. The SDK rejects a call without documents. */
+/** Reads documents. For none it makes no call, because the SDK would reject the call. */
 export const getAll = (db: Database, references: readonly KeyReference[]): Promise<DocumentSnapshot[]> =>
   references.length === 0 ? Promise.resolve([]) : db.getAll(...references);
 
