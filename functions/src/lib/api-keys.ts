@@ -9,7 +9,7 @@ export interface ApiKey {
 
 export interface ApiKeySetting {
   keys: ApiKey[];
-  /** The keys that the setting holds as text instead of a digest. */
+  /** The keys that the setting holds as text instead of as a digest. */
   plainKeys: string[];
   /** Numbers, from 1, of the invalid lines: those that are neither a key, a comment nor blank. */
   invalidLines: number[];

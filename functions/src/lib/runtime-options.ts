@@ -1,7 +1,7 @@
 import { getServiceAccount, instanceLimits } from './config';
 import { REGION } from './region';
 
-/** The runtime options of the functions. docs/deployment.md#runtime-options explains them. */
+/** The runtime options of the functions. They depend on each other and on time-limits.ts. */
 
 const defaults = { region: REGION, cpu: 1, ...instanceLimits } as const;
 

@@ -10,7 +10,7 @@
  *
  *     a lease
  *         0 s  a claim, a resume or a renewal reads the key
- *        20    the next batch renews the lease first     RENEWAL_INTERVAL_MS
+ *        20    the next call renews the lease first      RENEWAL_INTERVAL_MS
  *        40    the lease ends, and with it each commit   + CALL_TIMEOUTS_MS.commit
  *              that began before the renewal was due     = LEASE_DURATION_MS
  *

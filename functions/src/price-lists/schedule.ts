@@ -15,7 +15,7 @@ const RESUME_DELAYS_MS: Record<FailureCause, readonly number[]> = {
   error: [],
 };
 
-/** @returns undefined if the sweep does not resume the attempt of a key in review */
+/** @returns milliseconds; undefined if the sweep does not resume the attempt of a key in review */
 function getResumeDelayMs({ failure_cause, failed_tries }: KeyRecord): number | undefined {
   // A stop does not count as a failed try, so an attempt can require review with no failed try.
   return failure_cause === null ? undefined : RESUME_DELAYS_MS[failure_cause][Math.max(failed_tries - 1, 0)];

@@ -15,7 +15,7 @@ import { getErrorMessage } from '../errors';
 export function createDefaultCredentials(): ChannelCredentials {
   if (isEmulated()) {
     throw new ConfigError(
-      'No FIRESTORE_EMULATOR_HOST: start the Firestore emulator too, or name another Firestore in it',
+      'FIRESTORE_EMULATOR_HOST is not set. Start the Firestore emulator too, or set it to the address of another Firestore.',
     );
   }
   const account = applicationDefault();
