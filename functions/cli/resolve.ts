@@ -40,8 +40,8 @@ const CODES: Record<KeyOutcome['kind'], ResolutionErrorCode> = {
 };
 
 /**
- * Resumes an attempt for an operator, if it requires review or its lease has expired. Afterwards its lists, if any, are
- * ready and the response is stored. A resume can be stopped at any point and repeated. If two run at the same time, one is rejected.
+ * Resumes an attempt for an operator, if it requires review or its lease has expired. Afterwards its lists are ready
+ * and the response is stored. A resume can be stopped at any point and repeated. If two run at the same time, one is rejected.
  *
  * @returns the stored response, even if another process completed the key
  * @throws ResolutionError; the error that ended the attempt, such as UnusablePayloadError
