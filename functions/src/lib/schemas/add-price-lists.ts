@@ -149,7 +149,7 @@ const DOCUMENT_ID_MESSAGES = {
   slash: 'A product identifier must not contain "/"',
   dots: 'A product identifier must not be "." or ".."',
   reserved: 'A product identifier must not match the reserved pattern __name__',
-  too_long: `A product identifier has at most ${MAX_DOCUMENT_ID_BYTES} bytes of UTF-8`,
+  too_long: `A product identifier must have at most ${MAX_DOCUMENT_ID_BYTES} bytes of UTF-8`,
 } as const;
 
 /**

@@ -142,7 +142,7 @@ describe('a product identifier', () => {
       getProductErrors(`{"a\\ud800":${VALID},"${'x'.repeat(99)}𝄞${'x'.repeat(1_500)}":{"price_list_price":1}}`),
     ).toEqual([
       { path: 'products.a\ufffd', message: 'Expected well-formed Unicode, received a lone surrogate' },
-      { path: `products.${shown}`, message: 'A product identifier has at most 1500 bytes of UTF-8' },
+      { path: `products.${shown}`, message: 'A product identifier must have at most 1500 bytes of UTF-8' },
       {
         path: `products.${shown}.expected_forward_cost_price`,
         message: 'Expected a non-negative number, received no value',
