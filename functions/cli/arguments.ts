@@ -149,7 +149,7 @@ function addCommandsOfAllKeys(program: Command, act: Act): void {
   program
     .command('audit')
     .description('Check all stored records of add price lists. Writes nothing, and can run at any time.')
-    .option('--sample <number>', 'how many entries of each list to compare with its payload', parseSampleSize, 10)
+    .option('--sample <number>', 'how many entries of each list to compare with the payload', parseSampleSize, 10)
     .addOption(new Option('--full', 'compare all entries').conflicts('sample'))
     .option('--json', 'print JSON')
     .action((options: AuditCommandOptions) => act((context) => auditRecords(options, context)));

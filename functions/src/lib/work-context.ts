@@ -7,7 +7,7 @@ export interface WorkContext {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Creates a token that no other attempt has had. */
+  /** Creates a random owner token. */
   readonly newToken: () => string;
   readonly sizes: WriteSizes;
   /** Trace id of the request, 32 hex digits; null without one. */

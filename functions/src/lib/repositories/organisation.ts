@@ -83,7 +83,7 @@ const getPath = (stored: StoredFields, path: string): unknown =>
 
 // A stored record can hold anything. The functions below treat a malformed value as missing, and never throw.
 
-/** @returns the value if it is a non-empty string, which may be only whitespace; else null */
+/** @returns the value if it is a non-empty string, which may be only whitespace; otherwise null */
 export const toText = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
 /** @returns a country or currency code, trimmed and uppercased; null if nothing remains */
