@@ -112,7 +112,7 @@ class Auditor {
     });
   }
 
-  /** Checks the lists of an attempt that was released before its key was claimed again. No list of it is ready. */
+  /** Checks the lists of an attempt that was released before its key was claimed again. Each must be `failed`. */
   async #checkReleased(request: QueryDocumentSnapshot): Promise<void> {
     this.#counts.attempts += 1;
     this.#known.add(request.ref.path);

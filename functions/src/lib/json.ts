@@ -87,8 +87,8 @@ function findStringEnd(text: string, start: number): number {
 }
 
 /**
- * Counts the commas and opening brackets outside strings. A text has at most one more value than that, and one
- * more member name.
+ * Counts the commas and opening brackets outside strings. A text has at most one more value than this count, and
+ * at most one more member name.
  */
 export function countValues(text: string): number {
   let count = 0;
