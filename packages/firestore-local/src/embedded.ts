@@ -16,13 +16,13 @@ import { startGrpcServer, type GrpcServer } from './protocol/grpc-server';
 const IN_MEMORY = ':memory:';
 
 export interface FirestoreOptions {
-  /** The port to listen on. Default 0, any free one. */
+  /** The port to listen on. The default, 0, selects a free port. */
   readonly port?: number;
   /** The data folder. The default `:memory:` stores nothing on disk. */
   readonly dataDir?: string;
   /** The parsed `firestore.indexes.json`. Without it, no query needs a declared index. */
   readonly indexes?: IndexDefinitions;
-  /** The clock of commits and reads, in milliseconds since 1970. Default `Date.now`. */
+  /** The clock of commits and reads, in milliseconds since 1970. The default is `Date.now`. */
   readonly clock?: () => number;
 }
 
@@ -48,13 +48,13 @@ export interface EmbeddedFirestore {
    * @returns the number of documents that it added, or 0 if the database already had documents
    */
   addIfEmpty(project: string, documents: readonly PlainDocument[]): Promise<number>;
-  /** Deletes all data of all databases and ends every open transaction. Later commits take their times from the clock again. */
+  /** Deletes all data of all databases and ends every open transaction. Later commits can have earlier times, if the clock was set back. */
   clear(): void;
   /** Stops the server, and closes its connections and the data folder. */
   close(): Promise<void>;
 }
 
-/** The change of one document by a commit. `before` and `after` are decoded on each access. */
+/** The change of one document by a commit. Each access to `before` or `after` decodes the document. */
 export interface CommittedChange {
   /** The full resource name of the document. */
   readonly name: string;

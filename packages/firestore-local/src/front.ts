@@ -48,7 +48,7 @@ export async function startFirestoreFront(target: string): Promise<FirestoreFron
 /** Deletes all documents of a database, `projects/*\/databases/*`, through the REST interface of Google's emulator. */
 export async function clearEmulator(target: string, database: string): Promise<void> {
   const response = await fetch(`http://${target}/emulator/v1/${database}/documents`, { method: 'DELETE' });
-  if (!response.ok) throw new Error(`${database} at ${target} was not cleared: ${response.status}`);
+  if (!response.ok) throw new Error(`${database} at ${target} was not cleared: HTTP status ${response.status}`);
 }
 
 const passThrough = (bytes: Buffer): Buffer => bytes;

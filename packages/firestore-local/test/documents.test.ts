@@ -1,13 +1,13 @@
 import type { Firestore } from '@google-cloud/firestore';
 import { rejection, startFirestoreTestServer as start, type FirestoreTestServer } from './support';
 
-/* Behaviour that the recording of Google's emulator does not cover. */
+/* Tests behaviour that the recording of Google's emulator does not cover. */
 
 let bench: FirestoreTestServer;
 beforeAll(async () => (bench = await start()));
 afterAll(() => bench.close());
 
-test('addIfEmpty stores a document as a client does, in an empty project only', async () => {
+test('addIfEmpty stores a document as a client does, but only in an empty database', async () => {
   const data = {
     none: null,
     yes: true,

@@ -1,8 +1,8 @@
 import { startFirestoreTestServer } from './support';
 
-/* The suites of the service inject all other faults, and fail if one has no effect. */
+/* The suites of the service inject faults of all other kinds, and fail if one has no effect. */
 
-test('a delay makes a call wait', async () => {
+test('a call waits for as long as an injected delay', async () => {
   const bench = await startFirestoreTestServer();
   bench.server.faults.inject({ rpc: 'Commit', action: { kind: 'delay', ms: 150 } });
   const start = performance.now();

@@ -87,7 +87,7 @@ async function callWith(rpc: string, bytes: Buffer): Promise<ServiceError> {
   return error;
 }
 
-test.each(['Commit', 'RunQuery', 'BatchGetDocuments'])('a damaged message of %s is refused', async (rpc) => {
+test.each(['Commit', 'RunQuery', 'BatchGetDocuments'])('a damaged %s message is refused', async (rpc) => {
   for (const bytes of [Buffer.of(0xff), Buffer.of(0x0f), Buffer.from('not a message at all')]) {
     const { code, details } = await callWith(rpc, bytes);
     expect([code, details]).toEqual([3, expect.stringMatching(`^Malformed ${rpc} request: `)]);
@@ -123,7 +123,7 @@ test('the server announces a limit of 100 concurrent calls on a connection', asy
   session.destroy();
 });
 
-/** Begins 20 messages of 10 MiB that never end. `refused` resolves with the code of the first that the server resets. */
+/** Begins 20 messages of 10 MiB that never end. `refused` resolves with the reset code of the first call that the server resets. */
 function beginLargeMessages(): { refused: Promise<number | undefined>; stop: () => void } {
   const LENGTH = 10 * 1024 * 1024;
   // In MB. With the default, this client would end some of its own calls.
@@ -187,7 +187,7 @@ test('the server survives 1,000 connections with random bytes, resets and unfini
   }
 });
 
-test('the server resets the oldest of 6,000 calls with half a message, on all connections together', async () => {
+test('the server resets at least 600 of 6,000 calls with half a message, counted over all connections', async () => {
   const calls = Array.from({ length: 100 }, (_, i) => {
     const stream = 1 + 2 * i;
     const half = frame(0, 0, stream, Buffer.of(0, 0, 0, 0x80, 0, 1));
@@ -210,7 +210,7 @@ test('the server resets the oldest of 6,000 calls with half a message, on all co
   for (const socket of sockets) socket.destroy();
 });
 
-test('the memory of the server stays under 350 MB', () => {
+test('the memory of the server stays under 350 MB during the tests above', () => {
   const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1];
   expect(Number(peak) / 1000).toBeLessThan(350);
 });

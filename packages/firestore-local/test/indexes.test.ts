@@ -61,9 +61,9 @@ const served: Record<string, () => Query> = {
   'equalities, merged from single fields': () =>
     orders.where('a', '==', 1).where('b', '==', 2).where('c', 'in', [1, 2]),
   'a range and an order of one field': () => orders.where('a', '>', 1).orderBy('a', 'desc'),
-  'equality with a range of ids': () => orders.where('a', '==', 1).where(id, '>', 'x'),
-  'an order by a field that is fixed': () => orders.where('a', '==', 1).orderBy('a'),
-  'equality and range by a composite index': () =>
+  'an equality and a range of ids': () => orders.where('a', '==', 1).where(id, '>', 'x'),
+  'an order by the field of an equality': () => orders.where('a', '==', 1).orderBy('a'),
+  'an equality and a range by a composite index': () =>
     orders.where('team_id', '==', 't').where('created_at', '>=', 1).where('created_at', '<', 2),
   'two composite indexes, merged': () =>
     orders.where('team_id', '==', 't').where('status', 'in', ['a', 'b']).where('created_at', '>=', 1),
@@ -75,11 +75,11 @@ const served: Record<string, () => Query> = {
 };
 
 const rejected: Record<string, [() => Query, string]> = {
-  'equality and range of other fields': [
+  'an equality and a range of different fields': [
     () => orders.where('a', '==', 1).where('b', '>', 2),
     'collectionGroup "orders", queryScope COLLECTION, fields a ASCENDING, b ASCENDING',
   ],
-  'equality and an order by another field': [
+  'an equality and an order by another field': [
     () => orders.where('a', '==', 1).orderBy('b', 'desc'),
     'fields a ASCENDING, b DESCENDING',
   ],
@@ -120,7 +120,7 @@ describe('a query', () => {
   });
 });
 
-test('a document has two entries for each field and subfield, and one for each distinct element of an array', () => {
+test('a document has two index entries for each field and subfield, and one for each distinct element of an array', () => {
   const fields = toFields({ m: { x: 1, list: [1, 1, 2] }, n: 1 });
   const count = (definitions: IndexDefinitions): number => new Indexes(definitions).countEntries('a', fields);
   expect(count({})).toBe(10);
@@ -133,7 +133,7 @@ it.each([[[]], [{ indexes: {} }], [{ indexes: [{ collectionGroup: 'a' }] }], [{ 
   'malformed index definitions are refused: %j',
   async (wrong) => {
     const start = startFirestoreTestServer({ indexes: wrong as IndexDefinitions });
-    expect((await rejection(start)).message).toMatch(/not as in a firestore.indexes.json/);
+    expect((await rejection(start)).message).toMatch(/must be as in firestore.indexes.json/);
   },
 );
 

@@ -7,7 +7,7 @@ import { getResourceName, type StoredDoc } from '../src/storage/collections';
 import { Store } from '../src/storage/store';
 import { startFirestoreTestServer } from './support';
 
-/* What the recording of Google's emulator does not show: the moment of a query, and how much it reads. */
+/* Tests what the recording of Google's emulator does not show: the moment of a query, and how much it reads. */
 
 const toId = (i: number): string => String(i).padStart(4, '0');
 
@@ -28,7 +28,7 @@ test('a query returns the documents as they were when it began', async () => {
   await bench.close();
 });
 
-describe('a query in the order of names reads about as many documents as its limit', () => {
+describe('a query with a limit, in the order of names, reads fewer documents than one collection has', () => {
   const DATABASE = 'projects/p/databases/(default)';
   const PARENTS = 20;
   const SIZE = 1000;
@@ -60,8 +60,8 @@ describe('a query in the order of names reads about as many documents as its lim
   test.each<[string, Partial<StructuredQuery>, string]>([
     ['ascending', after('a/0010/c/0500'), 'a/0010/c/0501'],
     ['descending', after('a/0010/c/0500', true), 'a/0010/c/0499'],
-    ['from the next collection', after('a/0010/c/0999'), 'a/0011/c/0000'],
-    ['from the name in a filter', { filter: { kind: 'and', filters: [filter, from] } }, 'a/0010/c/0500'],
+    ['ascending, from the next collection', after('a/0010/c/0999'), 'a/0011/c/0000'],
+    ['ascending, from the name in a filter', { filter: { kind: 'and', filters: [filter, from] } }, 'a/0010/c/0500'],
   ])('%s', (_, query, first) => {
     const prepared = prepareQuery({
       ...{ parent: `${DATABASE}/documents`, collectionId: 'c', allDescendants: true, select: undefined },

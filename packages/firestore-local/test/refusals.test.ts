@@ -92,7 +92,7 @@ test.each<[string, Call]>([
   ['a query of all collections below the parent', query({ from: [{}] })],
   ['a query of all collections', query({ from: [{ allDescendants: true }] })],
   ['a collection group below a document', query(group('b'), `${DOCUMENTS}/a/1`)],
-  ['a count up to a number', countUpTo],
+  ['a count with an upper limit', countUpTo],
   ['a batch of writes', inDatabase('BatchWrite')],
   ['a page of collections', call('ListCollectionIds', { parent: DOCUMENTS, pageSize: 1 })],
   ['a write that only transforms', commit({ transform: { document: `${DOCUMENTS}/c/a`, fieldTransforms: [] } })],

@@ -92,7 +92,7 @@ describe('the data folder', () => {
     await survivor.close();
   });
 
-  it('is used by one server: a second one stops with a message', async () => {
+  it('is used by one server at a time: a second one does not start, and its error says what to do', async () => {
     const first = await startFirestore({ dataDir: folder });
     expect((await rejection(startFirestore({ dataDir: folder }))).message).toBe(
       `the data folder ${folder} is in use by another server: stop that server, or choose another folder.`,
@@ -100,7 +100,7 @@ describe('the data folder', () => {
     await first.close();
   });
 
-  it('is rejected with the reason and the way out if it is damaged, of another version, or of another program', async () => {
+  it('is rejected with the reason and the way out if it is a file, is damaged, or belongs to another version or program', async () => {
     const file = join(folder, 'firestore.sqlite');
     const wayOut = 'move it away, or choose another folder, to start empty.';
     writeFileSync(file, 'this is not a database, in spite of its name'.repeat(100));
@@ -140,7 +140,7 @@ describe('the data folder', () => {
     storage.close();
   });
 
-  it('has a name', async () => {
+  it('is refused if its name is empty', async () => {
     expect((await rejection(startFirestore({ dataDir: '' }))).message).toContain('the data folder has an empty name');
   });
 });

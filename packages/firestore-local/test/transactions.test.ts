@@ -1,7 +1,7 @@
 import type { DocumentReference, Firestore } from '@google-cloud/firestore';
 import { rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
 
-/* Transactions lock nothing. A commit fails with ABORTED if what the transaction read has changed, and the SDK tries again. */
+/* Transactions lock nothing. A commit fails with ABORTED if what the transaction read has changed, and the SDK repeats it. */
 
 let bench: FirestoreTestServer;
 beforeAll(async () => (bench = await startFirestoreTestServer()));

@@ -13,7 +13,7 @@ import { assertValue } from '../protocol/value-rules';
 import { Reference, getValueSize, type Value } from '../protocol/values';
 
 /*
- * The queries that Firestore refuses, whatever is stored, or that this server does not serve. The limits come from
+ * Refuses queries that Firestore refuses regardless of the stored data, or that this server does not serve. The limits come from
  * https://firebase.google.com/docs/firestore/quotas and https://firebase.google.com/docs/firestore/query-data/queries
  */
 
@@ -23,7 +23,7 @@ const MAX_QUERIED_BYTES = 1500;
 
 /**
  * @param orders the order with its implicit terms
- * @throws RpcError for a query that Firestore refuses, or that the server does not serve
+ * @throws RpcError for a query that Firestore refuses or this server does not serve
  */
 export function assertQuery(source: StructuredQuery, orders: readonly Order[]): void {
   const terms = source.filter ? getTerms(source.filter) : [];

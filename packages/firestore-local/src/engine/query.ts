@@ -68,8 +68,8 @@ function isRequired(path: FieldPath, filter: Filter | undefined): boolean {
 }
 
 /**
- * Adds the field of a range and the document's name to an order that lacks them. Their direction is that of its last term, or
- * ascending if it has none.
+ * Adds the field of a range and the document's name to an order that lacks them. Their direction is that of the order's last
+ * term, or ascending if the order is empty.
  * https://firebase.google.com/docs/firestore/query-data/order-limit-data
  */
 function completeOrder({ orderBy, filter }: StructuredQuery): Order[] {
@@ -146,7 +146,7 @@ export function runQuery(query: PreparedQuery, store: Store, readTime: number | 
   collections.sort(compareNames);
   const snapshots = collections.map((collection) => store.snapshot(collection, readTime));
   const [first] = orders;
-  // The documents of a collection are between those of a collection above it.
+  // In the order of names, the documents of a nested collection are between those of the collection above it.
   const isNested = collections.some((path, i) => collections[i + 1]?.startsWith(`${path}/`));
   const isByName = first !== undefined && isName(first.path) && !isNested;
   if (isByName) return findInOrder(query, snapshots, first.descending);

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { RpcError, invalid } from '../protocol/errors';
 
-/** The maximum number of open transactions. One more ends the oldest. */
+/** The maximum number of open transactions. A further one ends the oldest. */
 const MAX_OPEN = 10_000;
 
 /** A transaction. It locks nothing: its commit fails if a read would no longer return what the transaction has read. */
 export interface Transaction {
   readonly id: string;
   readonly database: string;
-  /** One check for each read. It returns whether the read would still return the same. */
+  /** One check for each read. It returns whether the read would still return the same result. */
   readonly reads: (() => boolean)[];
 }
 
@@ -28,7 +28,7 @@ export class Transactions {
   /** @throws RpcError INVALID_ARGUMENT if the database has no open transaction with this id */
   get(id: string, database: string): Transaction {
     const transaction = this.open.get(id);
-    // The SDK recognizes this text and begins the transaction again.
+    // The SDK recognises this text and begins the transaction again.
     if (transaction?.database !== database)
       throw invalid('The referenced transaction has expired or is no longer valid.');
     return transaction;
@@ -41,7 +41,7 @@ export class Transactions {
   endForCommit({ id, reads }: Transaction): void {
     this.open.delete(id);
     if (reads.every((isUnchanged) => isUnchanged())) return;
-    throw new RpcError('ABORTED', 'A document that the transaction has read has changed. Try it again.');
+    throw new RpcError('ABORTED', 'Data that the transaction has read has changed. Repeat the transaction.');
   }
 
   /** Ends a transaction without a commit. Does nothing if it has ended already. */

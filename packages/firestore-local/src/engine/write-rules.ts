@@ -6,7 +6,7 @@ import { assertValue } from '../protocol/value-rules';
 import { getFieldsSize, getNameSize, type MapValue, type Value } from '../protocol/values';
 
 /*
- * The writes that Firestore refuses, whatever is stored, and the documents that it refuses to store.
+ * Refuses the writes that Firestore refuses regardless of the stored data, and the documents that it refuses to store.
  * https://firebase.google.com/docs/firestore/quotas#limits
  */
 
@@ -27,9 +27,9 @@ export function assertWrite(write: Write): void {
 }
 
 /**
- * A document of at most this many encoded bytes is not measured. Its fields have a size of at most eight times these bytes, and
- * its name of about 300,000. An array element takes at least four, so only an array in more than 16 indexes could have too many
- * index entries.
+ * A document of at most this many encoded bytes is not measured. The stored size of its fields is at most eight times as large,
+ * and that of its name about 300,000 bytes. An array element takes at least four encoded bytes, so only an array in more than 16
+ * indexes could have too many index entries.
  */
 const SMALL_DOCUMENT_BYTES = MAX_INDEX_ENTRIES / 4;
 

@@ -84,7 +84,7 @@ function decodeCall({ rpc, bytes }: IncomingCall): Call {
   return { rpc, project, database, request };
 }
 
-/** Returns a resource name from a request. It contains the name of the database. */
+/** Returns a resource name of a request, which contains the name of the database. */
 function findResourceName(request: Requests[Rpc]): string {
   if ('database' in request) return request.database;
   return 'query' in request ? request.query.parent : request.parent;

@@ -13,7 +13,7 @@ import { Reference, Timestamp, compareByKey, type MapValue, type Value } from '.
 /** A decoded message. protobufjs gives absent fields their defaults: '', 0, false, [], {} or null. */
 export type Message = Record<string, unknown>;
 
-/** Leaves out the definitions for administration, which would take as long to load as the others together. */
+/** Leaves out the definitions for administration, which would take as long to load as all others together. */
 const { firestore, protobuf: wellKnown, rpc, type } = protos.nested.google.nested;
 const google = { nested: { firestore: { nested: { v1: firestore.nested.v1 } }, protobuf: wellKnown, rpc, type } };
 

@@ -12,7 +12,7 @@ export function readQuery(request: Message, value: unknown): StructuredQuery {
   const from = toList(query['from']);
   if (from.length > 1) throw invalid('A query reads from one collection only.');
   const collectionId = toText(from[0]?.['collectionId'] ?? '');
-  if (collectionId === '') throw unsupported('A query of several collections');
+  if (collectionId === '') throw unsupported('A query of all collections');
   if (toMessage(query['findNearest'])) throw unsupported('Vector search (findNearest)');
   if (query['offset']) throw unsupported('Offsets');
   if (toMessage(query['endAt'])) throw unsupported('A cursor at the end (endAt, endBefore)');

@@ -22,7 +22,7 @@ export class RpcError extends Error {
 export const unsupported = (subject: string): RpcError =>
   new RpcError('UNIMPLEMENTED', `${subject}: firestore-local does not serve this. ${WAY_OUT}`);
 
-const WAY_OUT = "Google's emulator does: start it, and name its address in FIRESTORE_EMULATOR_HOST.";
+const WAY_OUT = "Google's emulator does: start it, and set FIRESTORE_EMULATOR_HOST to its address.";
 
 /** Creates the error for a request that the client must change before it sends it again. */
 export const invalid = (message: string): RpcError => new RpcError('INVALID_ARGUMENT', message);

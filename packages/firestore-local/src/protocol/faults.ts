@@ -32,9 +32,9 @@ export interface Fault<K extends Rpc = Rpc> {
   readonly rpc: K;
   /** Counts only calls for which this returns true. */
   readonly match?: (call: Call<K>) => boolean;
-  /** The number of the first affected call among those that match. Default 1. */
+  /** The number of the first affected call among those that match. The default is 1. */
   readonly nth?: number;
-  /** The number of consecutive calls that the fault affects. Default 1. */
+  /** The number of consecutive matching calls that the fault affects. The default is 1. */
   readonly times?: number;
   /** Before the call takes effect (the default), after its effect but before the response ends, or after this many messages. */
   readonly when?: 'before' | 'after' | { readonly messages: number };
@@ -66,7 +66,7 @@ interface ActiveFault {
 }
 
 /**
- * Applies the faults of one call at a point. A number is the count of messages sent so far. Returns undefined if none applies.
+ * Applies the faults of one call at a point. A number is the count of messages sent so far. Returns undefined if no fault applies.
  * @throws RpcError or NoResponse instead of the call's response
  */
 export type ApplyFaults = (point: 'before' | 'after' | number) => Promise<void> | undefined;
@@ -98,7 +98,7 @@ async function applyFault(active: ActiveFault, call: Call): Promise<void> {
 export class Faults {
   private readonly active = new Set<ActiveFault>();
 
-  /** Injects a fault that applies from the next call. */
+  /** Injects a fault, which counts matching calls from the next one on. */
   inject<K extends Rpc>(fault: Fault<K>): InjectedFault {
     let fire: (call: Call) => void = () => undefined;
     const fired = new Promise<Call>((resolve) => (fire = resolve));
@@ -118,7 +118,7 @@ export class Faults {
     this.active.clear();
   }
 
-  /** Returns the faults of a new call, and counts it. */
+  /** Counts a new call for each fault that it matches. Returns the function that applies the faults of this call. */
   matchFaults(call: Call): ApplyFaults {
     const matched: ActiveFault[] = [];
     for (const active of this.active) {

@@ -107,7 +107,7 @@ function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connec
   const rpc = RPCS.find((each) => path === `${SERVICE}${each}`);
   if (!rpc) refuse(path, response);
   let isHandled = false;
-  // A status would keep the stream open, unless its client reads it and ends the request. The SDKs repeat a call that is refused.
+  // A reset, because a status would keep the stream open until its client ended the request. The SDKs repeat a refused call.
   const reader = new MessageReader(memory, () =>
     stream.close(isHandled ? constants.NGHTTP2_ENHANCE_YOUR_CALM : constants.NGHTTP2_REFUSED_STREAM),
   );

@@ -13,10 +13,10 @@ const MAX_REQUEST_BYTES = 10 * 1024 * 1024;
 /** The upper bound of the memory for open calls of all clients. Eight commits of the maximum size fit. */
 const MAX_HELD_BYTES = 84 * 1024 * 1024;
 
-/** What an open call counts beside its message: more than the memory that Node takes for its stream. */
+/** What an open call counts in addition to its message: more than the memory that Node takes for its stream. */
 const CALL_BYTES = 16 * 1024;
 
-/** Puts the head in front of a message. */
+/** Prepends the head of gRPC to a message. */
 export function frameMessage(message: Buffer): Buffer {
   const framed = Buffer.allocUnsafe(HEAD_BYTES + message.length);
   framed.writeUInt8(0, 0);
@@ -25,13 +25,13 @@ export function frameMessage(message: Buffer): Buffer {
   return framed;
 }
 
-/** Bounds the memory of open calls and their unfinished messages. Above the bound, it evicts those that are quiet for longest. */
+/** Bounds the memory of open calls and their unfinished messages. Above the bound, it evicts the calls that have been quiet longest. */
 export class MessageMemory {
   /** The bytes that each call holds, in the order in which bytes last arrived. */
   private readonly held = new Map<MessageReader, number>();
   private total = 0;
 
-  /** Sets the number of bytes that a message holds. Can evict other calls, and then calls their `onEvicted`. */
+  /** Sets the number of bytes that a message holds. Can evict other calls, and calls `onEvicted` of each. */
   update(reader: MessageReader, bytes: number): void {
     this.remove(reader);
     this.held.set(reader, CALL_BYTES + bytes);

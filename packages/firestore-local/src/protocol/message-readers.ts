@@ -13,7 +13,7 @@ export const toList = (value: unknown): Message[] => value as Message[];
 
 export const toText = (value: unknown): string => value as string;
 
-/** Returns whether the client sent a member. An absent member has a default value, so its value does not show this. */
+/** Returns whether the client sent a member. An absent member also has a value, its default. */
 export const has = (message: Message, key: string): boolean => Object.hasOwn(message, key);
 
 /** Reads a time in microseconds since 1970, if there is one. */

@@ -45,7 +45,7 @@ function parseName(name: string): { database: string; ids: string[] } {
 export function parseDocumentPath(name: string): DocumentPath {
   const { database, ids } = parseName(name);
   const id = ids.at(-1);
-  if (id === undefined || ids.length % 2 === 1) throw invalid(`Document name "${name}" has an odd number of ids.`);
+  if (id === undefined || ids.length % 2 === 1) throw invalid(`"${name}" is not the name of a document.`);
   return { name, database, collection: name.slice(0, name.lastIndexOf('/')), id };
 }
 

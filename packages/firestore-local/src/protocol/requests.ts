@@ -12,7 +12,7 @@ export type Write =
       readonly kind: 'update';
       readonly name: string;
       readonly fields: MapValue;
-      /** The fields to set or, where `fields` lacks them, to remove; undefined replaces the document. */
+      /** The fields to set or, where `fields` lacks them, to remove; undefined if the write replaces the document. */
       readonly mask: Mask;
       readonly precondition: Precondition | undefined;
     }

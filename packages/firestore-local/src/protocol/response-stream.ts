@@ -86,7 +86,7 @@ export function createResponseStream(stream: ServerHttp2Stream, socket: Socket):
   };
 }
 
-/** The maximum length of a status text. It can quote a long name, and Node refuses headers of more than 64 KiB. */
+/** The maximum length of a status text. A text can quote a long name, and Node refuses headers of more than 64 KiB. */
 const MAX_TEXT = 4000;
 
 /** Truncates a text and percent-encodes it for a header: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */

@@ -46,7 +46,7 @@ function toValue(value: unknown): Value {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
   if (Array.isArray(value)) return value.map(toValue);
   if (typeof value === 'object') return toFields(value as Record<string, unknown>);
-  throw new TypeError(`A value of the type ${typeof value} is not plain.`);
+  throw new TypeError(`A plain value cannot have the type ${typeof value}.`);
 }
 
 export const isNumber = (value: Value | undefined): value is bigint | number =>

@@ -42,7 +42,7 @@ const sortById = (docs: ReadonlyMap<string, StoredDoc>): Map<string, StoredDoc> 
 /** The latest documents of one collection. */
 export class Collection {
   private docs = new Map<string, StoredDoc>();
-  /** The documents in the order of their ids; undefined after a change, until the next snapshot. It is never changed. */
+  /** The documents in the order of their ids; undefined after a change, until the next snapshot. This array itself never changes. */
   private sorted: readonly StoredDoc[] | undefined;
 
   get size(): number {

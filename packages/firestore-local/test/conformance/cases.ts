@@ -244,7 +244,7 @@ const scripts: Readonly<Record<string, readonly Call[]>> = {
     set('a/1', { g: map({ b: int(2), a: int(1) }), f: int(1) }),
     get('a/1'),
   ],
-  'a number that changes its type alone': [set('a/1', { f: int(1) }), set('a/1', { f: double(1) }), get('a/1')],
+  'a number that changes only its type': [set('a/1', { f: int(1) }), set('a/1', { f: double(1) }), get('a/1')],
   'update times': [
     set('a/1', { f: int(1) }),
     set('a/1', { f: int(2) }, updated('$time:0')),
@@ -279,15 +279,15 @@ const scripts: Readonly<Record<string, readonly Call[]>> = {
     get('a/1'),
     query(),
   ],
-  'commits, all or nothing': [
+  'commits that apply all of their writes or none': [
     commit(update('a/1', { f: int(1) }), update('a/2', {}, exists(true))),
     get('a/1'),
     commit(update('a/1', { f: int(1) }), update('a/2', {}, exists(false)), remove('a/3')),
     commit(update('a/1', { f: int(2) }), remove('a/2'), update('a/__x__')),
     query(),
   ],
-  'writes that do nothing': [set('a/1'), commit(), commit({}), get('a/1')],
-  '501 writes': [commit(...times(501, (i) => update(`a/${i}`, { f: int(i) })))],
+  'an empty document, an empty commit and an empty write': [set('a/1'), commit(), commit({}), get('a/1')],
+  'a commit of 501 writes': [commit(...times(501, (i) => update(`a/${i}`, { f: int(i) })))],
   'a document over 1 MiB': [set('a/1', { f: long(700_000), g: long(400_000) })],
   'malformed databases': [
     ...[undefined, '', 'x', 'projects/p', 'projects/p/databases', 'projects//databases/(default)', DOCUMENTS],
@@ -295,7 +295,7 @@ const scripts: Readonly<Record<string, readonly Call[]>> = {
     [commit(), begin(), get('a/1')].map(({ rpc, request }) => call(rpc, { ...request, database })),
   ),
   'reads of no documents, and of one twice': [set('a/1', { f: int(1) }), get(), get('a/1', 'a/1', 'a/2')],
-  'collections of documents': [
+  'lists of collections': [
     commit(...['b/1', 'a/1', 'é/1', 'a/1/s/1', 'a/1/s/1/t/1', 'a/2/u/1'].map((path) => update(path))),
     ...[DOCUMENTS, 'x', ...['a/1', 'a/none', 'a'].map((path) => `${DOCUMENTS}/${path}`)].map((parent) =>
       call('ListCollectionIds', { parent }),
@@ -328,7 +328,7 @@ const scripts: Readonly<Record<string, readonly Call[]>> = {
   ],
   'a transaction that is rolled back': [begin(), within(get('a/1')), rollback(), within(get('a/1')), rollback()],
   'a rollback after a commit': [begin(), within(set('a/1')), rollback()],
-  'a commit after a commit that failed': [begin(), within(set('a/1', {}, exists(true))), within(set('a/2'))],
+  'a commit of a transaction that failed': [begin(), within(set('a/1', {}, exists(true))), within(set('a/2'))],
   'a transaction that a read begins': [
     read(['a/1'], { newTransaction: { readWrite: {} } }),
     within(set('a/1')),

@@ -6,14 +6,14 @@ import { deviations } from './deviations';
 import { connect, type Server } from './protocol';
 import { runSequence, type Answer } from './sequence';
 
-/** The recorded answers of Google's emulator, by the titles of their cases. After a case is added or changed, run record.ts. */
+/** The recorded answers of Google's emulator, by the titles of their cases. Run record.ts after you add or change a case. */
 const [, ...lines] = readFileSync(`${__dirname}/recording.jsonl`, 'utf8').trimEnd().split('\n');
 const recorded = new Map(lines.map((line) => JSON.parse(line) as [string, Answer[]]));
 
 let firestore: EmbeddedFirestore;
 let server: Server;
 beforeAll(async () => {
-  // Commits are a millisecond apart, so no commit has the time one microsecond after another.
+  // Commits are a millisecond apart, so no commit has the time `$time:0+1`, one microsecond after another commit.
   let last = 0;
   firestore = await startFirestore({ clock: () => (last = Math.max(Date.now(), last + 1)) });
   server = connect(firestore.address);
@@ -27,11 +27,11 @@ let databases = 0;
 const run = (calls: readonly Call[]): Promise<Answer[]> =>
   runSequence(server, `projects/c-${++databases}/databases/(default)`, calls);
 
-test.each(cases)('$title: the answers are those of Google’s emulator', async ({ title, calls }) => {
+test.each(cases)('$title: the answers equal those of Google’s emulator', async ({ title, calls }) => {
   expect(await run(calls)).toEqual(recorded.get(title));
 });
 
-test.each(deviations)('$title: the answer is not that of Google’s emulator', async ({ title, calls, code }) => {
+test.each(deviations)('$title: the status is not that of Google’s emulator', async ({ title, calls, code }) => {
   const [ours, google] = [await run(calls), recorded.get(title)];
   expect(ours.at(-1)?.code).toBe(code);
   expect(google?.at(-1)?.code ?? code).not.toBe(code);

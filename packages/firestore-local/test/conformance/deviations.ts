@@ -52,7 +52,7 @@ export const deviations: readonly Deviation[] = [
   },
   {
     title: 'a precondition on an update time that is later than the stored one',
-    reason: 'the document must have been last updated at that time; the source names no status otherwise',
+    reason: 'the document must have been last updated at that time; the source names no status for other documents',
     source: `${RPC}#precondition`,
     calls: [set('a/1'), set('a/1', {}, updated('$time:0+1'))],
     code: FAILED_PRECONDITION,
@@ -76,7 +76,7 @@ export const deviations: readonly Deviation[] = [
     inDatabase('BatchGetDocuments', { documents: [OTHER] }),
     commit({ update: { name: `${DOCUMENTS}/a/1`, fields: {} } }, { delete: OTHER }),
   ].map((call, i) => ({
-    title: `a document of another database than that of the request, ${i + 1}`,
+    title: `a document of a different database from the request's, ${i + 1}`,
     reason: 'a read fails if a document is not in its database; the source says nothing about commits',
     source: `${RPC}#batchgetdocumentsrequest`,
     calls: [call],
@@ -84,14 +84,14 @@ export const deviations: readonly Deviation[] = [
   })),
   {
     title: 'a document that the 32 bytes of a map make too large',
-    reason: 'a map has the size of its entries and 32 bytes',
+    reason: 'the size of a map is that of its entries plus 32 bytes',
     source: 'https://firebase.google.com/docs/firestore/storage-size',
     calls: [set('a/1', { x: long(500_000), y: long(1024 * 1024 - 20 - 32 - 500_003 - 3 - 2 - 32 + 1), m: map({}) })],
     code: INVALID_ARGUMENT,
   },
   {
     title: 'a read time of 61 minutes ago',
-    reason: 'within the past hour; within seven days only where point-in-time recovery is enabled',
+    reason: 'a read time is within the past hour, or within seven days where point-in-time recovery is enabled',
     source: `${RPC}#getdocumentrequest`,
     calls: [set('a/1'), read(['a/1'], { readTime: '$ago:61' })],
     code: FAILED_PRECONDITION,

@@ -42,11 +42,11 @@ export function connect(address: string): Server {
         const { resolvedRequestType: requests, resolvedResponseType: responses } = service.methods[rpc] ?? {};
         if (!requests || !responses) throw new Error(`${rpc} is not an operation.`);
         const messages: JsonObject[] = [];
-        // On the wire a unary response is a stream of one message.
+        // On the wire, a unary response is a stream of one message.
         const call = client.makeServerStreamRequest(
           `/google.firestore.v1.Firestore/${rpc}`,
           (message: JsonObject) => Buffer.from(requests.encode(requests.fromObject(message)).finish()),
-          // 64-bit integers and special doubles become strings, bytes become base64.
+          // Enums, 64-bit integers and special doubles become strings, and bytes become base64.
           (bytes): JsonObject =>
             responses.toObject(responses.decode(bytes), { longs: String, enums: String, bytes: String, json: true }),
           request,

@@ -7,10 +7,10 @@ import { runSequence, type Answer } from './sequence';
 
 const USAGE = `Usage: npm run firestore -- [options]
 
-Records the answers of Google's emulator. npm test compares those of the embedded Firestore with them.
+Records the answers of Google's emulator. npm test compares the embedded Firestore's answers with this recording.
 
   --google HOST:PORT   where the emulator listens (default 127.0.0.1:8585)
-  --emulator VERSION   its version, for the recording`;
+  --emulator VERSION   the emulator's version, to store in the recording`;
 
 const RECORDING = 'packages/firestore-local/test/conformance/recording.jsonl';
 /** How many sequences run at once. */

@@ -32,7 +32,7 @@ export async function runSequence(server: Server, database: string, calls: reado
     const result = messages
       .map((message) => clean(message, '', database, times))
       .filter((message) => Object.keys(message as JsonObject).length > 0);
-    // Servers return the documents that are read by name in any order.
+    // A server can return the documents of this read in any order.
     if (rpc === 'BatchGetDocuments') result.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
     answers.push({ code, result });
   }
