@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
 
 /**
- * Parses the arguments of a program. `--help` prints the usage and ends the program with 0; an argument that the
- * program does not have ends it with 64.
+ * Parses the arguments of a program. `--help` prints the usage and ends the program with exit code 0. An argument that the
+ * program does not accept ends it with 64.
  *
  * @param usage printed for `--help`, and after the message about a wrong argument
- * @param config as `parseArgs` of node:util takes it, without `help`
+ * @param config the configuration of `parseArgs` in node:util, without `help`
  */
 export function readArguments(usage, config = {}) {
   try {

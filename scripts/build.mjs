@@ -20,8 +20,8 @@ import { NOT_BUNDLED } from './bundle/production.mjs';
  *     <function>.cjs      one file per function, with the code that only it needs
  *     instance.cjs        what index.cjs calls when a process starts
  *     chunk-<hash>.cjs    code that several functions share, or that is loaded on demand
- *     node-version.cjs    ends a process on a Node that is too old: loaded by index.cjs
- *     package.json        the Functions Framework; as devDependencies, bundled packages that Firebase's tools require
+ *     node-version.cjs    ends a process on a Node that is too old; index.cjs loads it first
+ *     package.json        the Functions Framework, and as devDependencies the bundled packages that Firebase's tools require
  *     package-lock.json   the repository's package-lock.json, pruned by npm to the packages of package.json
  *     sbom.cdx.json       the bill of materials: the packages that are bundled or installed
  *
@@ -51,12 +51,12 @@ const REPLACED = {
   'protobufjs/ext/descriptor': './scripts/bundle/no-descriptors.cjs',
 };
 
-/** The placeholder of the build id until the contents are known. */
+/** The placeholder for the build id until all contents are known. */
 const BUILD_ID = '<the build id>';
 
 const TARGET = { platform: 'node', target: `node${repositoryPackage.engines.node.slice('>='.length)}` };
 
-readArguments('Usage: npm run build\n\nBuilds the deploy package, functions/dist. It has no options.');
+readArguments('Usage: npm run build\n\nBuilds the deploy package, functions/dist. The command has no options.');
 
 try {
   await buildPackage();
@@ -86,7 +86,7 @@ async function buildPackage() {
   }
 }
 
-/** Replaces the placeholder by the build id, a digest of all contents. @returns contents by file name */
+/** Replaces the placeholder with the build id, a digest of all contents. @returns contents by file name */
 function insertBuildId(files) {
   const sorted = files.toSorted(([a], [b]) => (a < b ? -1 : 1));
   const buildId = createHash('sha256').update(JSON.stringify(sorted)).digest('hex').slice(0, 40);
@@ -148,7 +148,7 @@ async function bundle() {
 
 /** Converts an output file to CommonJS, because esbuild creates shared chunks only if its output format is ESM. */
 async function toCommonJs(text) {
-  // Dynamic imports become `require`, because Node gives an `import()` of CommonJS another default export.
+  // Dynamic imports become `require`, because Node gives an `import()` of CommonJS a different default export.
   const { code } = await transform(text, { ...TARGET, format: 'cjs', supported: { 'dynamic-import': false } });
   return code;
 }

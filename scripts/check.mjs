@@ -23,7 +23,7 @@ const checks = {
 
 readArguments(`Usage: npm run check
 
-Checks types, lint, format, imports against the layers, and whether anything generated is out of date. It has no options.`);
+Builds, then checks types, lint, format, imports between layers and generated files. The command has no options.`);
 
 // If the source does not build, the other checks would only repeat that error.
 await check(['build', 'scripts/build.mjs']);

@@ -3,7 +3,7 @@ import { readArguments } from './arguments.mjs';
 
 const USAGE = `Usage: npm run generate [-- --check]
 
-Writes every file that is generated from the code, and prints the names of those that have changed.
+Writes every file that is generated from the code, or has a generated part, and prints the names of those that have changed.
 
 --check  writes nothing, and fails if a file is out of date`;
 
@@ -31,7 +31,7 @@ async function generate(isCheck) {
 async function update(texts, isCheck) {
   for (const [file, text] of Object.entries(texts)) {
     if ((await readFile(file, 'utf8').catch(() => undefined)) === text) continue;
-    if (isCheck) throw new Error(`${file} is out of date. To write it: npm run generate`);
+    if (isCheck) throw new Error(`${file} is out of date. To update it, run: npm run generate`);
     await writeFile(file, text);
     console.log(`Written: ${file}`);
   }

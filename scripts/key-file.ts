@@ -9,6 +9,6 @@ export function readKeyFile(file: string): string {
   const lines = new TextDecoder().decode(readFileSync(file)).split('\n');
   const key = lines.map((line) => line.trim()).find((line) => line !== '' && !line.startsWith('#')) ?? '';
   if (!/^[^\s:\p{Cc}\ufffd]+$/u.test(key))
-    throw new Error(`${file} has no API key in its first line. Save the key itself as UTF-8, without spaces.`);
+    throw new Error(`${file} does not begin with an API key. Save the key itself as UTF-8, without spaces.`);
   return Buffer.from(key).toString('latin1');
 }

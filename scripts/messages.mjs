@@ -18,7 +18,7 @@ const runPbts = promisify(pbts.main);
 
 const TARGET = join(FIRESTORE, 'generated');
 
-/** Generates encoders of what is sent, decoders of what is read, and their types. Unused halves would slow down cold starts. */
+/** Generates encoders of requests, decoders of responses, and their types. The other halves would slow down cold starts. */
 export async function generateMessages() {
   const { nested } = protobuf.parse(readFileSync(join(FIRESTORE, 'messages.proto'), 'utf8')).root.toJSON();
   const temporary = mkdtempSync(join(tmpdir(), 'messages-'));
@@ -29,7 +29,7 @@ export async function generateMessages() {
     writeFileSync(definitions, JSON.stringify({ nested: Object.fromEntries(picked) }));
     const options = ['--target=static-module', '--wrap=commonjs', `--root=${name}`, ...UNUSED, unused];
     generated[join(TARGET, `${name}.js`)] = await runPbjs([...options, '--no-comments', definitions]);
-    // The types come from the comments.
+    // pbts reads the types from the comments.
     const commented = join(temporary, `${name}.js`);
     writeFileSync(commented, await runPbjs([...options, definitions]));
     generated[join(TARGET, `${name}.d.ts`)] = await runPbts(['--no-comments', commented]);

@@ -18,8 +18,8 @@ The third check also runs if the second fails, and both are reported.
 --with  the earlier revision (default: the newest earlier tag v…, or the parent commit if there is none)`;
 
 /**
- * Deliberate breaks, each with its reason. A line counts only if the earlier revision lacks it, so nobody has to delete
- * it. The names are those that this program prints, and {@link STORED_DATA}.
+ * Deliberate breaks, each with its reason. A line counts only if the earlier revision lacks it, so old lines can stay.
+ * The names are those that this program prints, and {@link STORED_DATA}.
  */
 const ACCEPTED_BREAKS = 'scripts/accepted-breaks.json';
 
@@ -46,14 +46,14 @@ async function main(): Promise<void> {
   if (problems.length > 0) throw new Error(problems.join('\n\n'));
 }
 
-/** @throws Error if there is no earlier release and no parent */
+/** @throws Error if there is no earlier tag and no parent commit */
 async function findEarlier(tag: string | undefined): Promise<string> {
   const options = ['--tags', '--abbrev=0', '--match', 'v*', '--exclude', tag ?? ''];
   const find = async (...args: string[]) => (await git(...args)).trim();
   return find('describe', ...options)
     .catch(() => find('rev-parse', '--verify', '--short', 'HEAD^'))
     .catch(() => {
-      throw new Error('There is nothing to compare with: no earlier tag v… and no parent commit. Name one by --with.');
+      throw new Error('There is nothing to compare with: no earlier tag v… and no parent commit. Use --with REVISION.');
     });
 }
 
@@ -114,7 +114,7 @@ async function compareDescriptions(earlier: string, accepted: Breaks, folder: st
   }
   throw new Error(
     [`docs/openapi.json breaks clients of ${earlier}:`, ...rejected.map((change) => `  ${change}`)].join('\n') +
-      `\nAccept a change by its name, with the reason, in ${ACCEPTED_BREAKS}.`,
+      `\nTo accept a change, add its name with the reason to ${ACCEPTED_BREAKS}.`,
   );
 }
 
@@ -126,7 +126,7 @@ function toOperation(path: string): string {
 
 async function rollOut(earlier: string, accepted: Breaks, folder: string): Promise<void> {
   if (accepted[STORED_DATA] !== undefined) {
-    console.log(`Accepted: ${STORED_DATA}. ${accepted[STORED_DATA]} So nothing is handed over.`);
+    console.log(`Accepted: ${STORED_DATA}. ${accepted[STORED_DATA]} So the takeover is not checked.`);
     return;
   }
   const { checkHandover } = await import('./harness/rollout');
@@ -147,10 +147,10 @@ async function rollOut(earlier: string, accepted: Breaks, folder: string): Promi
   } finally {
     await git('worktree', 'remove', '--force', elder.folder);
   }
-  console.log(`${earlier} and this code take over each other's attempts, forward and back.`);
+  console.log(`${earlier} and this code take over each other's attempts in both directions.`);
 }
 
-/** Runs git with the settings of this person, such as `safe.directory`. */
+/** Runs git with the user's own settings, such as `safe.directory`. */
 const git = async (...args: string[]): Promise<string> => {
   const env = { GIT_CONFIG_GLOBAL: undefined, GIT_CONFIG_SYSTEM: undefined };
   return (await runProgram('git', args, { maxBuffer: 64 * 1024 * 1024, env })).stdout;

@@ -6,9 +6,9 @@ import { operationNames, operations, type OperationName } from './harness/operat
 
 const USAGE = `Usage: npm run verify -- --url <address> --key-file <file> [--market <market id>] [--json]
 
-Calls every operation of a service and compares each response with docs/openapi.json. It calls with the key, without it, and with
-a wrong method, and sends the preflight. It writes nothing, unless --market names a market: then it creates a price list of two
-products, repeats the request, and sends it again with another payload.
+Calls every operation of a service with the key, without it and with a wrong method, sends the preflight, and compares each response
+with docs/openapi.json. Writes nothing, unless --market names a market. Then the program creates a price list of two products,
+repeats the request, and sends the same boq_list_id with another payload.
 
 --url       the address before the name of an operation, such as https://us-central1-your-project.cloudfunctions.net, or
             what npm start prints: http://127.0.0.1:5001/demo-price-lists/us-central1
@@ -53,7 +53,7 @@ async function call(target: Target, operation: OperationName, expected: number |
   return { headers: response.headers, text };
 }
 
-/** Statuses that make a read use each of its indexes. Add price lists has none: it gets a body that it rejects. */
+/** Statuses that make a read use each of its indexes. Add price lists has no status, and gets a body that it rejects. */
 const STATUSES: Partial<Record<OperationName, (string | number | null)[]>> = {
   getOrdersByTeam: ['ALL', 'WAITING'],
   supplyOrdersInvoices: [null, 0],
@@ -115,7 +115,7 @@ async function checkCreation(target: Target, market_id: string): Promise<void> {
   });
   await check('addPriceLists: the same request gets the same response', async () => {
     const { headers, text } = await call(target, 'addPriceLists', 200, { body });
-    if (text !== created || headers.get('idempotent-replayed') !== 'true') throw new Error('it is not a replay');
+    if (text !== created || headers.get('idempotent-replayed') !== 'true') throw new Error('not a replay');
   });
   const other = { info, products: { 'verify-1': prices } };
   await check('addPriceLists: another payload is 409', () => call(target, 'addPriceLists', 409, { body: other }));

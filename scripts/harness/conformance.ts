@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import type { ReceivedResponse, RequestInfo } from './received-response';
 
-/** Headers of HTTP itself, which the document has no reason to describe. */
+/** Headers of HTTP itself, which docs/openapi.json need not describe. */
 const OF_THE_TRANSPORT = new Set([
   'connection',
   'content-length',
@@ -36,7 +36,7 @@ const document = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as Docume
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { date: true, int64: true } });
 ajv.addSchema(document, 'openapi');
 
-/** @throws Error if docs/openapi.json lacks the status; otherwise with every difference of headers and body from it */
+/** @throws Error if docs/openapi.json lacks the status, or with every difference in headers and body from its description */
 export function assertConforms({ operation, method }: RequestInfo, response: ReceivedResponse): void {
   const { where, described } = responseOf(operation, method, response.status);
   const failures = [...headerFailures(described, response), ...bodyFailures(where, described, method, response)];
@@ -90,10 +90,10 @@ function* bodyFailures(
   response: ReceivedResponse,
 ): Generator<string> {
   if (content === undefined || method === 'HEAD') {
-    if (response.bytes.length > 0) yield 'there is a body where none is described';
+    if (response.bytes.length > 0) yield 'the response has a body, but none is described';
     return;
   }
-  if (response.headers['content-type'] !== 'application/json; charset=utf-8') yield 'the content type is not JSON';
+  if (response.headers['content-type'] !== 'application/json; charset=utf-8') yield 'the content type differs';
   const validate = validator(`${where}/content/application~1json/schema`);
   if (!validate(response.json)) yield `the body: ${explain(validate)}`;
 }

@@ -15,7 +15,7 @@ import { REGION } from '../../functions/src/lib/region';
 /** The output of `npm run build`, which a deployment uploads. */
 export const BUILT_PACKAGE = 'functions/dist';
 
-/** A copy by test/support/deploy-package.mjs if there is one, because other programs can build the package again during the tests. */
+/** The copy that test/support/deploy-package.mjs made, if any, because other programs can rebuild the package during the tests. */
 export const DEPLOY_PACKAGE = process.env['DEPLOY_PACKAGE'] ?? BUILT_PACKAGE;
 
 export const PROJECT = 'demo-price-lists';
@@ -71,7 +71,7 @@ export const MEMORY_PROBE_ENV = {
   NODE_OPTIONS: `--import=${pathToFileURL(resolve('scripts/harness/memory.mjs')).href}`,
 };
 
-/** Makes the framework, which listens at port 0, report its port. */
+/** Makes the framework, which listens on port 0, report its port. */
 const LISTENING = resolve('scripts/harness/listening.cjs');
 
 /** A function's process, as it runs in production. */
@@ -81,7 +81,7 @@ export interface DeployedFunction {
   /** All lines that the process has written, which Cloud Logging would store. */
   output: string[];
   alive: () => boolean;
-  /** Reads the size of the heap and of external memory in bytes after garbage collection; needs {@link MEMORY_PROBE_ENV}. */
+  /** Reads the total size of the heap and external memory in bytes after garbage collection; needs {@link MEMORY_PROBE_ENV}. */
   readHeapBytes: () => Promise<number>;
   /** Reads the resident set in bytes after garbage collection, and its peak since the previous reading or the start; needs {@link MEMORY_PROBE_ENV}. */
   readRss: () => Promise<{ rss: number; peakRss: number }>;
@@ -91,7 +91,7 @@ export interface DeployedFunction {
 
 /**
  * Serves one function of a deploy package under the Functions Framework, as production does. The
- * process gets its settings in the environment, and of this machine's environment only PATH.
+ * process gets its settings in the environment, and inherits only PATH from this machine's environment.
  */
 export async function startDeployedFunction(
   folder: string,
@@ -119,7 +119,7 @@ export async function startDeployedFunction(
   const alive = () => child.exitCode === null && child.signalCode === null;
 
   const [port] = await Promise.race([once(ports, 'data').then(([text]) => [Number(text)]), exited.then(() => [])]);
-  if (port === undefined) throw new Error(`${target} does not listen:\n${output.join('\n')}`);
+  if (port === undefined) throw new Error(`${target} ended before it listened:\n${output.join('\n')}`);
   const { pid = 0 } = child;
   const probeMemory = async () => {
     const said = output.length;
@@ -127,7 +127,7 @@ export async function startDeployedFunction(
     for (;;) {
       const line = output.slice(said).find((each) => each.startsWith('{"memory"'));
       if (line !== undefined) return JSON.parse(line) as { memory: number; rss: number; peakRss: number };
-      if (!alive()) throw new Error(`${target} has died:\n${output.slice(-20).join('\n')}`);
+      if (!alive()) throw new Error(`${target} ended:\n${output.slice(-20).join('\n')}`);
       await delay(20);
     }
   };

@@ -59,7 +59,7 @@ async function readResponse(response: IncomingMessage): Promise<ReceivedResponse
 export function decodeBody(bytes: Buffer, encoding: string | undefined): Buffer {
   if (encoding === undefined) return bytes;
   if (encoding === 'gzip') return gunzipSync(bytes);
-  throw new Error(`a response in the unknown encoding ${encoding}`);
+  throw new Error(`the response has the unknown encoding ${encoding}`);
 }
 
 /** @returns undefined for a text that is not JSON */

@@ -13,7 +13,7 @@ export type PostOperationName = {
   [Name in OperationName]: Paths[`/${Name}`] extends { post: unknown } ? Name : never;
 }[OperationName];
 
-/** Bodies that match the records which tests store. */
+/** Bodies that match the records that tests store. */
 const testBodies = {
   getOrdersByTeam: { team_id: 'team-1', status: 'ALL', start_date: '2026-01-01', end_date: '2026-02-01' },
   supplyOrdersInvoices: { team_id: 'team-1', status: null, start_date: '2026-01-01', end_date: '2026-02-01' },

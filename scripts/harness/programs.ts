@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * Tests start programs here. A program must not inherit a person's environment: variables of Git, Google's tools, Node or
+ * Tests start programs with these functions. A program must not inherit a person's environment: variables of Git, Google's tools, Node or
  * a shell would redirect it to a repository, a project, a program or a server of that person.
  */
 
 /** Environment variables by name. The value undefined removes one. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** What a program needs of a machine. Nothing else is inherited. */
+/** The variables that a program needs from the machine. It inherits no others. */
 const INHERITED = [
   /^(PATH|HOME|TMPDIR|TEMP|TMP)$/i,
   /^(SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC|PATHEXT|APPDATA|LOCALAPPDATA|USERPROFILE|PROGRAM(DATA|FILES.*))$/i,

@@ -21,7 +21,7 @@ const COMMAND = 'functions/bin/price-lists.mjs';
 /** Longer than a lease of any version. */
 const LEASE_MS = 10 * 60_000;
 
-/** Each key has a product of its own, so that a fault meets only its entries. */
+/** Creates a body with a product of its own for each key, so that a fault affects the entries of one key only. */
 const createBody = (boq_list_id: string, info: object = {}) => ({
   info: { market_id: 'market-1', boq_list_id, currency_iso: 'usd', date: '06/2026', name: 'June', ...info },
   products: { [boq_list_id]: { price_list_price: 12.5, expected_forward_cost_price: 10 } },
@@ -37,7 +37,7 @@ const writes =
 const completes = (key: string) => (commit: Call<'Commit'>) =>
   writes(`/price_list_idempotency/${keyDocumentId(key)}`)(commit) && !writes('/price_list_requests/')(commit);
 
-/** The attempts whose process is killed at a commit: the sweep resumes one, an operator releases one, and one is complete. */
+/** The attempts whose process is killed at a commit: the sweep resumes one, an operator releases one, and one has completed. */
 const SWEPT = 'swept';
 const RELEASED = 'released';
 const COMPLETE = 'complete';
@@ -47,7 +47,7 @@ const KILLED = [
   { key: COMPLETE, match: completes(COMPLETE), when: 'after' },
 ] as const;
 
-/** Makes a version replay, resume, sweep, release and audit the keys of another one. @throws Error unless it can */
+/** Makes a version replay, resume, sweep, release and audit the keys of another one. @throws Error if it fails to */
 export async function checkHandover(from: Version, to: Version): Promise<void> {
   let aheadMs = 0;
   const firestore = await startFirestore({ clock: () => Date.now() + aheadMs });

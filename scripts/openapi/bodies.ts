@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { ErrorCode } from '../../functions/src/lib/errors';
 import { supplyOrderSchema } from '../../functions/src/lib/schemas/responses';
 
-/** The bodies of errors, and those that the service writes record by record, each as one schema. */
+/** The schemas of error bodies, and of the bodies that the service writes record by record. */
 
 const countField = z.int().nonnegative().describe('Number of records in the response. Comes last.');
 

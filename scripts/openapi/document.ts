@@ -114,7 +114,7 @@ function toRequestBody(
   if (info.body === undefined) throw new Error(`scripts/openapi/operations.ts describes a body of ${name}, a GET`);
   return {
     required: true,
-    // Content-Encoding is no parameter, because fuzzers and reference pages would send it without a gzip body.
+    // Content-Encoding is not a parameter, because fuzzers and reference pages would send it without a gzip body.
     description: `UTF-8, at most ${info.body.maxBytes / 1024 ** 2} MiB, sent within ${info.body.timeoutMs / 1000} s. For a gzip body, send the header \`Content-Encoding: gzip\`; the limit applies to the body as sent and inflated.`,
     content: toContent(components.input(request.schema), request.examples),
   };
@@ -125,7 +125,7 @@ function toPreflightObject(operation: Operation, components: Components): JsonOb
     operationId: `${operation.name}Preflight`,
     tags: [operation.tag],
     summary: `Preflight of ${operation.summary.toLowerCase()}`,
-    description: 'A browser sends it before it sends the API key. It needs no API key.',
+    description: 'A browser sends this request before it sends the API key. It needs no API key.',
     security: [],
     parameters: [{ $ref: '#/components/parameters/X-Request-Id' }, { $ref: '#/components/parameters/Origin' }],
     responses: {

@@ -7,8 +7,8 @@ import type { Operation } from './operations';
 export const errorDescriptions: Record<ErrorCode, string> = {
   validation_failed: `The body breaks a rule; \`errors\` names the fields, for add price lists at most ${MAX_FIELD_ERRORS}. Correct the body before you send it again.`,
   invalid_api_key: 'The API key is missing or invalid.',
-  origin_not_allowed: 'A preflight from an origin that is not allowed.',
-  method_not_allowed: "The request's method is not the operation's, which `Allow` names. `HEAD` gets 405, too.",
+  origin_not_allowed: 'The preflight came from an origin that is not allowed.',
+  method_not_allowed: 'The operation does not accept this method. `Allow` names its method. `HEAD` also gets 405.',
   request_timeout: 'The body did not arrive in time. Send it again.',
   idempotency_key_reused: 'The `boq_list_id` belongs to another payload. Do not retry: use a new identifier.',
   request_in_progress: 'The service is still processing this payload. Send it again after the time in `Retry-After`.',

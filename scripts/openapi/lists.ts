@@ -6,7 +6,7 @@ import { getOperations, type Operation } from './operations';
 
 const operations = getOperations();
 
-/** Returns Cloud Run's names of functions. */
+/** Returns the names of functions as Cloud Run spells them, sorted. */
 const toServices = (names: string[]): string[] => names.map((name) => name.toLowerCase()).sort();
 
 const all = toServices(Object.keys(functions));
@@ -31,7 +31,7 @@ export function generateLists(): Record<string, string> {
   return Object.fromEntries([...listing, ...checks, [README, readme]]) as Record<string, string>;
 }
 
-/** Replaces a list by the current one of its kind: all functions, the operations, or the reads. Keeps a list without a read. */
+/** Replaces a list with the current one of its kind: all functions, the operations, or the reads. Keeps a list without a read. */
 function replaceNames(list: string, separator: string): string {
   const names = list.split(separator);
   if (!names.some((name) => reads.includes(name))) return list;

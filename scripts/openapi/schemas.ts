@@ -36,7 +36,7 @@ function simplify(schema: JsonObject): void {
   if (JSON.stringify(schema['propertyNames']) === '{"type":"string"}') delete schema['propertyNames'];
   // The pattern repeats the format and spells out leap years.
   if (schema['format'] === 'date') delete schema['pattern'];
-  // Clients in Rust and Kotlin would send the members of an enum of integers as texts. The integers must be adjacent.
+  // A range, because clients in Rust and Kotlin send the members of an enum of integers as texts. The integers must be adjacent.
   if (type === 'integer' && values !== undefined) {
     delete schema['enum'];
     schema['minimum'] = Math.min(...(values as number[]));

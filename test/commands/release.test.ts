@@ -77,7 +77,7 @@ test('a break fails with its name, and the takeover is still tried; once it is a
   expect(status).toBe(1);
   const [, name = 'none'] =
     /breaks clients of [0-9a-f]{7,}:\n {2}([^\n]*`gone` of `Team` was removed\.)\n/.exec(stderr) ?? [];
-  expect(stderr).toContain(`Accept a change by its name, with the reason, in ${BREAKS}.`);
+  expect(stderr).toContain(`To accept a change, add its name with the reason to ${BREAKS}.`);
   expect(stdout).toMatch(/^Checking out and building [0-9a-f]{7,}$/m);
   // The earlier revision cannot be built, because it has no lock file.
   expect(stderr).toMatch(/\n\n.*npm ci/s);
@@ -86,5 +86,5 @@ test('a break fails with its name, and the takeover is still tried; once it is a
   const accepted = runCheck(folder);
   expect(accepted).toMatchObject({ status: 0, stderr: '' });
   expect(accepted.stdout).toContain(`Accepted: ${name} Nobody reads it.`);
-  expect(accepted.stdout).toContain('Accepted: stored data. A field has another unit. So nothing is handed over.');
+  expect(accepted.stdout).toContain('Accepted: stored data. A field has another unit. So the takeover is not checked.');
 });

@@ -92,6 +92,6 @@ describe('the key file', () => {
     ['with the digest of a key', Buffer.from(`verify:${'0'.repeat(64)}\n`)],
     ['without a key', Buffer.from('# none yet\n')],
   ])('%s is rejected', (_, bytes) => {
-    expect(() => readKeyFile(writeKeyFile(bytes))).toThrow('has no API key in its first line');
+    expect(() => readKeyFile(writeKeyFile(bytes))).toThrow('does not begin with an API key');
   });
 });

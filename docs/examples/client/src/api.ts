@@ -15,7 +15,7 @@ export interface paths {
         put?: never;
         /**
          * Add price lists
-         * @description Creates a price list and an expected forward cost list for a market, exactly once for each `boq_list_id`. Both have one entry for each product.
+         * @description Creates a price list and an expected forward cost list for a market, exactly once for each `boq_list_id`. Both lists have one entry for each product.
          *
          *     Sending the same payload again is always safe. Once the lists are created, you get the first response, byte for byte, with `Idempotent-Replayed: true`. Key order, `1` or `1.0`, `usd` or `USD`, and unknown fields make no difference.
          *
@@ -81,7 +81,7 @@ export interface paths {
         delete?: never;
         /**
          * Preflight of get warehouses
-         * @description A browser sends it before it sends the API key. It needs no API key.
+         * @description A browser sends this request before it sends the API key. It needs no API key.
          */
         options: operations["getWarehousesPreflight"];
         head?: never;
@@ -437,7 +437,7 @@ export interface components {
                 };
             };
         };
-        /** @description The request's method is not the operation's, which `Allow` names. `HEAD` gets 405, too. */
+        /** @description The operation does not accept this method. `Allow` names its method. `HEAD` also gets 405. */
         MethodNotAllowed: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -793,7 +793,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The request's method is not the operation's, which `Allow` names. `HEAD` gets 405, too. */
+            /** @description The operation does not accept this method. `Allow` names its method. `HEAD` also gets 405. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -872,7 +872,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description A preflight from an origin that is not allowed. */
+            /** @description The preflight came from an origin that is not allowed. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
