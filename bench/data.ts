@@ -128,7 +128,7 @@ const PRICES = '"price_list_price":1.5,"expected_forward_cost_price":2.5';
 const UNUSED = { start: `{${createInfo('none')},"unused":{`, values: 1, end: '}}' };
 const PRODUCTS = { start: `{${createInfo('none')},"products":{`, values: 3, end: '}}' };
 
-/** Of 32 kinds of bodies, which were as long as the limits allow, these took the most memory. No market has their id. */
+/** Of 32 kinds of bodies, which were as long as the limits allow, these took the most memory. No market has their `market_id`. */
 const HOSTILE_KINDS: Record<string, BodyKind> = {
   'dense products': { ...PRODUCTS, item: (n) => `"${toId(n)}":{${PRICES}}` },
   'identifiers with escapes': { ...PRODUCTS, item: (n) => `"\\"${toId(n)}":{${PRICES}}` },
@@ -137,7 +137,7 @@ const HOSTILE_KINDS: Record<string, BodyKind> = {
   'long names': { ...UNUSED, item: (n) => `"${toId(n).padEnd(12, '.')}":""` },
 };
 
-/** Returns what each hostile body has, and the body as gzip. */
+/** Returns the kind of each hostile body, and the body as gzip. */
 export const createHostileBodies = (): [kind: string, body: Buffer][] =>
   Object.entries(HOSTILE_KINDS).map(([kind, each]) => [kind, gzipSync(fillBody(each), { level: 1 })]);
 

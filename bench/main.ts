@@ -7,9 +7,9 @@ import { buildVariants, startDatabase } from './stack';
 const USAGE = `Usage: npm run bench [-- --quick]
 
 Compares the service with functions that use the SDK, on the embedded Firestore. The exit code is 1 if the calls to Firestore or the memory
-of the service miss a target, but never for a time, because other load changes it.
+of the service miss a target, but not if a time does, because other load changes times.
 
---quick  shorter, for a first impression`;
+--quick  measures fewer and smaller cases, for a first impression`;
 
 async function main(): Promise<void> {
   const { values: options } = readArguments(USAGE, {

@@ -44,7 +44,7 @@ export async function buildVariants(): Promise<void> {
 
 export interface BenchDatabase {
   address: string;
-  /** Returns the number of RPCs that it has received. */
+  /** Returns the number of calls that it has received. */
   calls: () => Promise<number>;
   /** Replaces all data with the markets, and the orders of one team for each number in `orders`. */
   fill: (orders: readonly number[]) => Promise<void>;
@@ -91,7 +91,7 @@ export const startFunction = (
     ...env,
   });
 
-/** Reads the processor time of a process in ms. Linux counts in hundredths of a second; elsewhere it is NaN. */
+/** Reads the processor time of a process in ms. Linux counts in hundredths of a second. On other systems, the result is NaN. */
 export function readProcessorMs(pid: number): number {
   if (process.platform !== 'linux') return NaN;
   // The name of the program can contain spaces, so only the fields after it are split.

@@ -5,7 +5,7 @@ import { renderMarkdown, type MarkdownPage } from './markdown';
 
 /** Renders the documents of the repository as pages. Their addresses are their paths, so that each link works here as it does on disk. */
 
-/** What a page shows, without the top that all pages have. */
+/** What a page shows, without the links at the top of all pages. */
 export interface GuidePage {
   title: string;
   body: Content;

@@ -24,9 +24,9 @@ const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Ma
 ] as const);
 
 /**
- * Creates the listeners of these pages.
+ * Creates the listeners of the API reference, the documents and the files that pages load.
  *
- * @param apiKey is filled in on the API reference, unless it is empty
+ * @param apiKey the key that the API reference fills in, unless it is empty
  * @returns the listener for a path, or undefined if it has no page
  */
 export function createPageRoutes(apiKey: string): (path: string) => RequestListener | undefined {

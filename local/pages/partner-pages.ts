@@ -12,7 +12,7 @@ const PAGES = [START, 'integration-guide.md', 'api.md', 'examples/client/README.
 const toTarget = (page: string): string =>
   page === START ? 'index.html' : page.replace('../', '').replace(/\.md$/, '.html');
 
-/** Returns the part of the newest section for clients. The other parts link to pages that the archive does not contain. */
+/** Returns what the newest section of the changelog says to clients. Its other parts link to pages that the archive does not contain. */
 function selectChanges(text: string): string {
   const [, heading = '', section = ''] = /^## (.+)\n([^]*?)(?=\n## |$(?![^]))/m.exec(text) ?? [];
   const [, changes = ''] = /^For clients:\n([^]*?)(?=\n\nFor |$(?![^]))/m.exec(section) ?? [];

@@ -1,7 +1,7 @@
 import { GUIDES_INDEX } from './guides';
 import { html, type Content, type Html } from './html';
 
-/** The links at the top of each page: text to address. */
+/** The links at the top of each page, each text with its address. */
 const SITE_LINKS = { 'API reference': '/', Guides: `/${GUIDES_INDEX}`, Data: '/data' };
 
 export interface Shell {

@@ -26,7 +26,7 @@ export function readSampleBodies(): Record<string, string | undefined> {
 }
 
 /**
- * Writes the sample records into an empty database, in one commit, so that it writes all of them or none.
+ * Writes the sample records into an empty database, in one commit, which stores all of them or none.
  * @returns the number of written records: 0 if the database was not empty
  */
 export async function seedIfEmpty(firestore: Firestore): Promise<number> {

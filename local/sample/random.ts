@@ -15,11 +15,11 @@ export function createRandom(seed: number): Random {
   const int = (min: number, max: number) => min + Math.floor(next() * (max - min + 1));
   const pick = <T>(choices: readonly T[]): T => {
     const picked = choices[int(0, choices.length - 1)];
-    if (picked === undefined) throw new Error('nothing to pick from');
+    if (picked === undefined) throw new Error('the list of choices is empty');
     return picked;
   };
   return { next, chance: (probability) => next() < probability, int, pick };
 }
 
-/** Returns a seed for {@link createRandom}. Close seeds give close first numbers, so this spreads them. */
+/** Returns a seed for {@link createRandom}. Close seeds give close first numbers, so this function spreads them. */
 export const spreadSeed = (seed: number): number => 1 + Number((BigInt(seed) * 2_654_435_761n) % 2_147_483_646n);

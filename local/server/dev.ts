@@ -13,7 +13,7 @@ npm start (CONTRIBUTING.md#local-environment-variables).
 
 const { inspect = false } = readArguments(USAGE, { options: { inspect: { type: 'boolean' } } }).values;
 const watch = ['node_modules/tsx/dist/cli.mjs', 'watch', '--clear-screen=false', ...(inspect ? ['--inspect'] : [])];
-// tsx waits for ever if the same Ctrl-C ends the server first. In its own process group, the server gets none from the terminal.
+// tsx waits for ever if the same Ctrl-C ends the server first. In their own process group, neither gets a Ctrl-C from the terminal.
 const watched = spawn(
   process.execPath,
   ['--disable-warning=ExperimentalWarning', ...watch, 'local/server/start.ts', '--sources'],

@@ -16,7 +16,7 @@ const isScheduled = (each: DeployableFunction): each is DeployableFunction & Sch
   'scheduleTrigger' in each.__endpoint;
 
 export interface FunctionsServerOptions {
-  /** Port 0 takes any free port. */
+  /** Port 0 selects a free port. */
   port: number;
   /** Firebase project id, the first segment of each path. */
   project: string;
@@ -41,7 +41,7 @@ export interface FunctionsServer {
  * Serves each HTTPS function behind the Functions Framework's HTTP layer, as in production. Its path is
  * `/<project>/<region>/<name>`, as in Firebase's emulator. Calls scheduled functions on their schedule.
  *
- * @throws the error of `listen`, such as EADDRINUSE, or Error for a schedule that {@link startSchedules} does not know
+ * @throws the error of `listen`, such as EADDRINUSE, or Error for a schedule that {@link startSchedules} does not support
  */
 export async function startFunctionsServer(options: FunctionsServerOptions): Promise<FunctionsServer> {
   const { port, project, functions, getExtraRoute } = options;

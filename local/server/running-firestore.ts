@@ -5,7 +5,7 @@ import type { IndexDefinitions } from '../../packages/firestore-local/src';
 import { createSampleRecords } from '../sample';
 import { PROJECT, StartupError, type LocalConfig } from './local-config';
 
-/** A Firestore to use: `address` is the value of FIRESTORE_EMULATOR_HOST. */
+/** The Firestore to use. `address` is the value for FIRESTORE_EMULATOR_HOST. */
 export interface RunningFirestore {
   address: string;
   /** The number of sample records that were added; undefined for a Firestore that is not embedded. */
@@ -13,7 +13,7 @@ export interface RunningFirestore {
   close(): Promise<void>;
 }
 
-/** The time limit to connect to a Firestore that FIRESTORE_EMULATOR_HOST names. */
+/** The time limit for connecting to a Firestore that FIRESTORE_EMULATOR_HOST names. */
 const CONNECT_MS = 3_000;
 
 /** @throws StartupError if the named Firestore accepts no connection, or the embedded one cannot start */
@@ -22,14 +22,14 @@ export const openFirestore = (config: LocalConfig): Promise<RunningFirestore> =>
     ? connectFirestore(config.firestore)
     : embedFirestore(config.firestore, config.sampleData);
 
-/** Checks that a Firestore that is already running accepts connections. Without this check, the SDK would retry silently for a minute. */
+/** Checks that the Firestore at an address accepts connections. Without this check, the SDK would retry silently for a minute. */
 async function connectFirestore(address: string): Promise<RunningFirestore> {
   const [, host = '', port = '0'] = /^\[?(.+?)\]?:(\d+)$/.exec(address) ?? [];
   try {
     const socket = connect({ host, port: Number(port) });
     await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_MS) }).finally(() => socket.destroy());
   } catch {
-    throw new StartupError(`No Firestore responds at "${address}". FIRESTORE_EMULATOR_HOST must be its host:port.`);
+    throw new StartupError(`No Firestore responds at "${address}". Set FIRESTORE_EMULATOR_HOST to its host:port.`);
   }
   return { address, seeded: undefined, close: () => Promise.resolve() };
 }

@@ -7,7 +7,7 @@ export interface ScheduledFunction {
 const MINUTE_MS = 60_000;
 
 /**
- * Calls each function at every full minute, as Cloud Scheduler does. A call can begin before the previous one has ended. The
+ * Calls each function at every full minute, as Cloud Scheduler does. A call can begin before the previous one has ended. An
  * error of a call is logged. If Ctrl-C interrupts a sweep, the attempts that it was resuming are due again when their leases
  * expire.
  *
@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000;
 export function startSchedules(functions: readonly ScheduledFunction[]): () => void {
   for (const { __endpoint } of functions) {
     const { schedule } = __endpoint.scheduleTrigger ?? {};
-    if (schedule !== '* * * * *') throw new Error(`the schedule ${String(schedule)} is not known here`);
+    if (schedule !== '* * * * *') throw new Error(`the schedule ${String(schedule)} is not supported`);
   }
   const call = async (each: ScheduledFunction): Promise<void> => {
     try {

@@ -9,13 +9,13 @@ import type { RunningFirestore } from './running-firestore';
 import { formatCalls, formatFacts } from './startup-message';
 
 /**
- * Serves the functions and the local pages. start.ts imports this module late, so that it can report a wrong setting at once. The module
- * loads the Firestore SDK, which takes long, only for the first data page, or for sample data in a Firestore that is not embedded.
+ * Serves the functions and the local pages. start.ts imports this module late, so that start.ts can report a wrong setting at once. This
+ * module loads the Firestore SDK, which takes long, only for the first data page, or for sample data in a Firestore that is not embedded.
  */
 
 export interface LocalServer {
   message: string;
-  /** The message without the calls to copy. */
+  /** The addresses and settings, which are the message without the calls to copy. */
   facts: string;
   /** `http://127.0.0.1:<port>` */
   origin: string;
@@ -45,7 +45,7 @@ export async function serve(
     getExtraRoute: (path) => getDataRoute(path) ?? getPageRoute(path),
   }).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    const advice = 'Stop what listens there, or choose another with FUNCTIONS_PORT.';
+    const advice = 'Stop the program that listens there, or set FUNCTIONS_PORT to another port.';
     throw new StartupError(`Port ${config.functionsPort} is taken. ${advice}`);
   });
   const facts = formatFacts({ config, functions, firestoreAddress: firestore.address, seeded });

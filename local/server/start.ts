@@ -9,19 +9,19 @@ import { onStopRequest } from './stop-requests';
 
 /**
  * `npm start` serves the built functions until Ctrl-C, over an embedded Firestore or the one that FIRESTORE_EMULATOR_HOST names.
- * `npm run dev` (dev.ts) starts this program, and again after each change: `--sources` serves the source files of the functions. Tests
- * name their copy of the built package by `--package`.
+ * `npm run dev` (dev.ts) starts this program with `--sources`, which serves the functions' source files, and restarts it after each
+ * change. Tests name their copy of the built package with `--package`.
  */
 
 const USAGE = `Usage: npm start
 
-Serves the functions over an embedded Firestore with sample data, until Ctrl-C. It has no options. Environment variables set ports, data and key:
+Serves the functions over an embedded Firestore with sample data, until Ctrl-C. The command has no options. These environment variables configure it:
 FUNCTIONS_PORT, FIRESTORE_PORT, FIRESTORE_EMULATOR_HOST, DATA_DIR, SAMPLE_DATA, API_KEY and CORS_ALLOWED_ORIGINS
 (CONTRIBUTING.md#local-environment-variables).`;
 
 const SOURCES = 'functions/src/index.ts';
 
-/** Time for open requests to finish after Ctrl-C. */
+/** The time that open requests have to finish after Ctrl-C. */
 const GRACE_MS = 10_000;
 
 /** If a stop takes longer than this, the program prints that it waits for open requests. */
@@ -48,7 +48,7 @@ async function main(): Promise<void> {
     if (!isFromSources) console.log(`Stopped. ${describeData(config)}`);
   });
   console.log(isFromSources ? server.facts : server.message);
-  const hint = isFromSources ? 'Saved files are live at once. ' : '';
+  const hint = isFromSources ? 'Saved files take effect at once. ' : '';
   const seconds = (performance.now() / 1000).toFixed(1);
   console.log(`Ready at ${server.origin} in ${seconds} s. ${hint}Ctrl-C stops it.`);
 }

@@ -34,7 +34,7 @@ export function formatFacts({ config, functions, firestoreAddress, seeded }: Sta
   return ['', ...labelled, ''].join('\n');
 }
 
-/** Returns a curl command for each operation. They are printed before the facts, so that the facts stay visible in a terminal of 24 lines. */
+/** Returns a curl command for each operation. The message has them before the facts, so that the facts stay visible in a terminal of 24 lines. */
 export function formatCalls(apiKey: string, addresses: ReadonlyMap<string, string>): string {
   const calls = Object.entries(readSampleBodies()).flatMap(([name, body]) => {
     const address = addresses.get(name);

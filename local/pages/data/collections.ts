@@ -2,7 +2,7 @@ import { fieldOverrides, indexes } from '../../../firestore.indexes.json';
 import { collections } from '../../../functions/src/lib/firestore/collections';
 import type { CollectionView } from './data-source';
 
-/** What the data pages know of the collections of the service. */
+/** What the data pages know about the collections of the service. */
 
 /** The collections whose documents are shown newest first by default. */
 const NEWEST_FIRST: readonly string[] = [

@@ -1,10 +1,10 @@
 import { FieldPath, type CollectionReference, type DocumentSnapshot, type Query } from '@google-cloud/firestore';
 
-/** Reads what the data pages show. It never writes. */
+/** Reads what the data pages show, and never writes. */
 
 export const PAGE_SIZE = 50;
 
-/** The documents of a collection to show. Their order is by id unless `sort` is given. */
+/** Which documents of a collection to show. They are in the order of their ids unless `sort` is given. */
 export interface CollectionView {
   filter?: { field: string; value: string } | undefined;
   sort?: { field: string; direction: 'asc' | 'desc' } | undefined;
@@ -15,7 +15,7 @@ export interface CollectionView {
 export interface CollectionPage {
   path: string;
   documents: readonly DocumentSnapshot[];
-  /** The number of documents that match the filter. The pages leave out those without the field of `sort`. */
+  /** The number of documents that match the filter. The pages leave out documents without the field of `sort`. */
   count: number;
   /** Id of the first document of the next page. */
   next: string | undefined;
@@ -51,7 +51,7 @@ export async function readPage(
   return { path: collection.path, documents: docs.slice(0, size), count, next: docs[size]?.id };
 }
 
-/** Parses the value of a filter. Links write it as JSON, to distinguish 1 from "1". Text that is not JSON is taken as it is. */
+/** Parses the value of a filter. Links write it as JSON, to distinguish 1 from "1". Text that is not JSON is itself the value. */
 function parseValue(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

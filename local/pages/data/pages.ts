@@ -13,7 +13,7 @@ import { formatCell, formatFields, shorten, type FindLink } from './values';
 
 const MAX_COLUMNS = 8;
 
-/** The length up to which an id is shown complete: more than an id that Firestore generates, less than a SHA-256 in hex. */
+/** The length up to which an id is shown in full: more than an id that Firestore generates, less than a SHA-256 in hex. */
 const MAX_ID_TEXT = 24;
 
 export function renderOverview(
@@ -85,12 +85,12 @@ export function renderDocument(
 ): Html {
   const fields = document.data();
   const body = html`${rows.length > 0 ? renderRequests(rows, findLink) : undefined}
-  ${fields === undefined ? html`<p>Only its subcollections exist.</p>` : formatFields(fields)}
+  ${fields === undefined ? html`<p>Only subcollections exist here.</p>` : formatFields(fields)}
   ${renderSizes(subcollections)}`;
   return renderPage(document.ref.path, document.id, body);
 }
 
-/** The columns of {@link renderRequests} after the status: head to stored field. */
+/** The columns of {@link renderRequests} after the status, each head with its stored field. */
 const REQUEST_COLUMNS = {
   name: 'info.name',
   month: 'info.date',
@@ -143,8 +143,8 @@ function renderDocuments({ path, documents }: CollectionPage, findLink: FindLink
 }
 
 /**
- * Renders a table, and says which fields of its documents it does not show. It can be wider than the screen, so it takes the focus,
- * and the keyboard can scroll it.
+ * Renders a table, and names the fields of its documents that it does not show. The table can be wider than the screen, so it takes
+ * the focus, and the keyboard can scroll it.
  */
 function renderTable(
   heads: readonly Content[],
@@ -176,7 +176,7 @@ function renderTable(
 
 /**
  * Renders the head of a column. It is a link to the view sorted by the column: of descending and ascending order, the first that an
- * index serves and that is not the current one. If there is none, or no view, the head is plain text.
+ * index serves and that is not the current one. If there is no such order, or no view, the head is plain text.
  *
  * @param field the stored field of the column
  */

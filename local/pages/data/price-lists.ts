@@ -14,8 +14,8 @@ function open(firestore: Firestore) {
 }
 
 /**
- * Finds the requests that an id leads to: the one of the present attempt of each key that it matches, and those that
- * have the id. It can be any id that `npx --no price-lists show` takes.
+ * Finds the requests that an id leads to: that of the current attempt of each key that the id matches, and those that
+ * have the id. The id can be any that `npx --no price-lists show` accepts.
  */
 export async function findRequests(
   firestore: Firestore,
@@ -35,7 +35,7 @@ export async function findRequests(
   );
 }
 
-/** Finds the requests that a key record, a request or a list belongs to; none for any other document. */
+/** Finds the requests that a key record, a request or a list belongs to. Finds none for any other document. */
 export function findRequestsOf(firestore: Firestore, { parent, id }: DocumentReference): Promise<AcceptedRequest[]> {
   const idType = Object.entries(ID_TYPE_OF).find(([collection]) => collection === parent.path)?.[1];
   return idType === undefined ? Promise.resolve([]) : findRequests(firestore, id, [idType]);

@@ -8,7 +8,7 @@ import { toDataUrl, toFindUrl } from './urls';
 
 const MAX_CELL_TEXT = 32;
 
-/** A number in this range can be a time. It begins in 1973 and ends at the last moment of a `Date`. */
+/** A number in this range can be a time. The range begins in 1973 and ends at the last moment of a `Date`. */
 const MIN_TIME_MS = 100_000_000_000;
 const MAX_TIME_MS = 8_640_000_000_000_000;
 
@@ -40,7 +40,7 @@ export function formatCell(field: string, value: unknown, findLink: FindLink): C
   return url === undefined ? text : html`<a href="${url}">${text}</a>`;
 }
 
-/** Formats the fields of a document. Times are shown as dates, and bytes and long values are cut. */
+/** Formats the fields of a document. Times are shown as dates, and bytes and long texts are truncated. */
 export const formatFields = (fields: object): Html =>
   html`<pre class="code" tabindex="0">${inspect(withDates('', fields), { depth: null, maxStringLength: 4_000 })}</pre>`;
 

@@ -9,7 +9,7 @@ import { PAGE_SIZE } from '../data/data-source';
 import { createKeyRecord } from '../../../functions/test/support/key-records';
 import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../../packages/firestore-local/src';
 
-/** Tests the data pages by HTTP, over a real Firestore client and the embedded Firestore. */
+/** Tests the data pages over HTTP, with a real Firestore client and the embedded Firestore. */
 
 let firestore: EmbeddedFirestore;
 let db: Firestore;
@@ -67,7 +67,7 @@ test('the overview lists every collection with its number of documents, or says 
   expect(text).toMatch(/custom<\/a>: 1 document<[^]*teams<\/a>: 3 documents</);
 });
 
-test('a collection is read page by page, each document once, in the order of ids', async () => {
+test('the pages of a collection show each document once, in the order of ids', async () => {
   await write('orders', PAGE_SIZE * 2 + 1, (i) => ({ status: 'WAITING', number: i }));
   const ids: (string | undefined)[] = [];
   for (let url: string | undefined = '/data/orders'; url !== undefined;) {
@@ -80,7 +80,7 @@ test('a collection is read page by page, each document once, in the order of ids
   expect(ids).toEqual(Array.from({ length: PAGE_SIZE * 2 + 1 }, (_, i) => String(i).padStart(6, '0')));
 });
 
-test('a status filters, a column sorts over all pages in both directions, and the page says so', async () => {
+test('a status links to a filter, the head of a column sorts all pages in both directions, and the page says so', async () => {
   await write('items', 120, (i) => ({ status: i % 3 === 0 ? 'ready' : 'failed', number: (i * 7) % 120 }));
   const first = (await get('/data/items')).text;
   const ready = (await get(getLink(first, 'ready') ?? '')).text;
@@ -118,7 +118,7 @@ test('a document shows its fields, with times and only the first bytes of a payl
   expect(getIds(entries)).toHaveLength(PAGE_SIZE);
 });
 
-test('what is stored is escaped wherever it appears', async () => {
+test('stored text is escaped wherever it appears', async () => {
   const attack = `"'><script>alert(1)</script>`;
   await db
     .collection('teams')
@@ -140,14 +140,14 @@ test('what is stored is escaped wherever it appears', async () => {
   expect(document.text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
 });
 
-test('ids with any characters have pages', async () => {
+test('a document whose id has special characters has a page', async () => {
   const id = 'ä b?c#d%e&f+g';
   await db.collection('teams').doc(id).set({ name: 'Odd' });
   const { text } = await get('/data/teams');
   expect((await get(getLink(text, id.replaceAll('&', '&amp;')) ?? '')).text).toContain('Odd');
 });
 
-test('fields with any name are shown, and a column sorts by each', async () => {
+test('fields with special names are shown, and the head of each column sorts by its field', async () => {
   const names = ['constructor', 'toString', '~*/[]', 'a.b', '`', ' ', '-x'];
   await db.doc('odd/with').set(Object.fromEntries(names.map((name) => [name, `value of ${name}`])));
   await db.doc('constructor/x').set({});
@@ -162,7 +162,7 @@ test('fields with any name are shown, and a column sorts by each', async () => {
   expect((await get('/data')).text).not.toContain('native code');
 });
 
-test('a number that is not a time is shown unchanged', async () => {
+test('a number is shown as a time only if `Date` can represent it', async () => {
   const last = 8_640_000_000_000_000;
   await db.doc('odd/times').set({ last_at: last, past_at: last + 1, never_at: NaN, far_at: 1e300 });
   for (const path of ['/data/odd', '/data/odd/times']) {
@@ -191,7 +191,7 @@ test('the pages are read-only and load no script', async () => {
   expect(text).not.toContain('<script');
 });
 
-test('a page offers to sort by a column if an index serves the order, also within a filter', async () => {
+test('a page offers to sort by a column only if an index serves the order, also within a filter', async () => {
   await db.doc('price_lists/one').set({ name: 'One', price_list_price: 1 });
   await db.doc('price_lists/one/products/two').set({ name: 'Two', price_list_price: 1 });
   const findSorts = async (path: string) => (await get(path)).text.match(/sort=-\w+/g)?.sort();
@@ -240,7 +240,7 @@ describe('price lists', () => {
   const RELEASED = `BOQ-1 released List of BOQ-1 06/2026 mkt-ken acme 7 ${TIME}.000 UTC request prices costs`;
 
   test.each(['/data', '/data/price_list_requests'])(
-    '%s shows them newest first, and which fields it hides',
+    '%s shows the requests newest first, and which fields it hides',
     async (path) => {
       const { text } = await get(path);
       expect(getRows(text).slice(0, 3)).toEqual([OTHER, CURRENT, RELEASED]);
@@ -256,7 +256,7 @@ describe('price lists', () => {
     ['price_list_id', 'old', [CURRENT, RELEASED]],
     ['expected_forward_cost_id', 'cost-new', [CURRENT]],
     ['request_id', 'request-1', [CURRENT, RELEASED]],
-  ])('the search finds them by %s', async (_, id, rows) => {
+  ])('the search finds requests by %s', async (_, id, rows) => {
     const { status, text } = await get(`/data?find=${id}`);
     expect([status, getRows(text)]).toEqual([200, rows]);
   });
@@ -266,7 +266,7 @@ describe('price lists', () => {
     expect(getLink((await get('/data?find=ord-1')).text, 'orders/ord-1')).toBe('/data/orders/ord-1');
   });
 
-  test('key, request and list link to each other', async () => {
+  test('the pages of a key, a request and a list link to each other', async () => {
     const documents = [`price_list_idempotency/${KEY_ID}`, 'price_list_requests/current', 'price_lists/new'];
     for (const path of documents) {
       const { text } = await get(`/data/${path}`);

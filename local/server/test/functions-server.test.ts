@@ -47,7 +47,7 @@ test('every export of the bundle is served in its own region', async () => {
 });
 
 test.each(['/', '/demo/us-central1/echoes', '/demo/us-central1'])(
-  'at %s there is no function, and the response lists the address of each function',
+  'a request for %s gets 404 with the address of each function',
   async (path) => {
     const { origin, addresses } = await host();
     const { status, headers, text } = await call(origin + path);
@@ -57,7 +57,7 @@ test.each(['/', '/demo/us-central1/echoes', '/demo/us-central1'])(
   },
 );
 
-describe('a request target', () => {
+describe('a request', () => {
   /** Sends a request line as it is, and returns the status and the body of the response. */
   async function send(port: string, target: string, host = `127.0.0.1:${port}`): Promise<string> {
     const socket = connect(Number(port), '127.0.0.1');
@@ -72,7 +72,7 @@ describe('a request target', () => {
   const ADDRESS = '/demo/us-central1/echo';
 
   test.each(['', '/', '//', '/more', '/more/?a=b%2Fc&d', '/favicon.ico', '?a=%zz', '/%zz', '/a%20b'])(
-    'with "%s" after the address gets the response of a deployed function',
+    'with "%s" after the address of a function gets the response of a deployed function',
     async (rest) => {
       const { origin } = await host();
       const deployed = getTestServer('echo').listen(0, '127.0.0.1');
@@ -85,14 +85,14 @@ describe('a request target', () => {
   );
 
   test.each(['*', '//', '/demo//us-central1/echo', '/%', '/docs/%2e%2e%2fpackage.json'])(
-    '%s is not the address of a function',
+    'for the target %s gets 404',
     async (target) => {
       const { origin } = await host();
       expect(await send(new URL(origin).port, target)).toMatch(/^404 /);
     },
   );
 
-  test('of another host is refused', async () => {
+  test('for a host other than this machine gets 403', async () => {
     const { port } = new URL((await host()).origin);
     for (const name of ['127.0.0.1', 'localhost', '[::1]', 'LOCALHOST:443'])
       expect(await send(port, ADDRESS, name)).toMatch(/^200 /);
@@ -101,7 +101,7 @@ describe('a request target', () => {
   });
 });
 
-test('a server that closes breaks off a request after the given time', async () => {
+test('a server that closes ends open requests after the given time', async () => {
   const { promise: received, resolve } = Promise.withResolvers();
   const functions = await host({ getExtraRoute: () => resolve });
   const never = call(functions.origin).then(

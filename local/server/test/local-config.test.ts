@@ -41,7 +41,7 @@ test.each([
   ['FUNCTIONS_PORT', '5001 5002'],
   ['FIRESTORE_PORT', 'http'],
   ['SAMPLE_DATA', 'yes'],
-])('%s=%s is rejected by name', (name, value) => {
+])('%s=%s is rejected with its name and value', (name, value) => {
   const read = () => readConfig({ [name]: value });
   expect(read).toThrow(StartupError);
   expect(read).toThrow(new RegExp(`^${name} .*"${value}"`));
