@@ -9,7 +9,7 @@ import { expectAccessible, findViolations, readTexts as readTextsOf, setColorSch
 let service: LocalServer;
 let browser: Browser;
 let page: Page;
-/** The addresses that the page has requested, and the errors in it. */
+/** The addresses that the page has requested, and the errors that occurred in it. */
 const requested: string[] = [];
 const problems: string[] = [];
 
@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 describe('the reference page', () => {
-  test('shows every operation, and loads nothing from anywhere else', async () => {
+  test('shows every operation, and loads nothing from another server', async () => {
     await setColorScheme(page, 'dark');
     await page.goto(getUrl('/'));
     await page.waitForSelector('.opblock');
@@ -52,9 +52,9 @@ describe('the reference page', () => {
   test.each([
     ['Organisation_data', 'getTeams', 'East Africa'],
     ['Price_lists', 'addPriceLists', '"name": "Kenya"'],
-  ])('%s: %s is tried with the key filled in', async (tag, name, expected) => {
+  ])('%s: %s succeeds with the key that the page fills in', async (tag, name, expected) => {
     const operation = `#operations-${tag}-${name}`;
-    // A click of the mouse could miss, because an operation that opens moves those below it.
+    // A mouse click could miss, because an operation that opens moves those below it.
     await page.evaluate(`document.querySelector('${operation} .opblock-summary-control').click()`);
     await page.locator(`${operation} .execute`).click();
     const body = `${operation} .live-responses-table .highlight-code`;
@@ -63,7 +63,7 @@ describe('the reference page', () => {
     expect(problems).toEqual([]);
   });
 
-  test('shows the headers of most responses only once, at the top', async () => {
+  test('lists the headers of most responses once, at the top, and not below each response', async () => {
     expect(await readTexts('.info details td:first-child')).toContain('X-Request-Id');
     const headers = await readTexts('.opblock .headers tbody td:first-child');
     expect(headers).toEqual(expect.arrayContaining(['Allow', 'Retry-After']));
@@ -71,7 +71,7 @@ describe('the reference page', () => {
   });
 });
 
-test('the search of a data page finds the price list that was created above', async () => {
+test('the search of a data page finds the price list that the reference page created', async () => {
   await page.goto(getUrl('/data/teams'));
   await page.type('input[name="find"]', 'boq-2026-06');
   await Promise.all([page.waitForNavigation(), page.click('button')]);
@@ -90,7 +90,7 @@ const PAGES = [
   '/data/orders/ord-2026-00332',
 ];
 
-test('a guide beside the list of guides is accessible', async () => {
+test('a page with a guide beside the list of guides is accessible', async () => {
   await openPage('/docs/decisions/README.md');
   expect(await readTexts('.guides a[aria-current]')).toEqual(['Decisions']);
   expect(await findViolations(page)).toEqual([]);
@@ -113,20 +113,20 @@ describe('on a phone', () => {
       await openPage(path);
       await expectAccessible(page, 'light');
       await setColorScheme(page, 'dark');
-      // Diagrams have the colours that the system has when the page is loaded.
+      // A diagram keeps the colours that the system had when the page was loaded.
       if ((await page.$('pre.mermaid')) !== null) await openPage(path);
       await expectAccessible(page, 'dark');
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
     },
   );
 
-  test('a guide leads to the list of guides', async () => {
+  test('the link at the top of a guide scrolls to the list of guides', async () => {
     await openPage('/docs/operations.md');
     await page.click('.to-guides');
     expect(await page.evaluate("document.querySelector('.guides').getBoundingClientRect().top")).toBeLessThan(800);
   });
 
-  test.each(['orders', 'price_list_idempotency'])('a status of %s is in view', async (name) => {
+  test.each(['orders', 'price_list_idempotency'])('a status of %s is visible without scrolling', async (name) => {
     await page.goto(getUrl(`/data/${name}`));
     const right = "document.querySelector('td .status').getBoundingClientRect().right";
     expect(await page.evaluate(right)).toBeLessThan(360);

@@ -7,13 +7,13 @@ import { createProgramEnvironment, runProgram } from '../../scripts/harness/prog
 
 /**
  * Starts a headless Chromium from an npm package, with fonts and the libraries that a bare Linux machine
- * lacks. `CHROMIUM_PATH` names another browser.
+ * lacks. `CHROMIUM_PATH` can name another browser to start instead.
  */
 
 /** The folder to which this version of the package is unpacked once. */
 const UNPACKED = resolve('node_modules/.cache', `chromium-${devDependencies['@sparticuz/chromium']}`);
 
-/** Unpacks the package as on Amazon Linux, because it adds its libraries only there. */
+/** Makes the package unpack as on Amazon Linux, because it adds its libraries only there. */
 const UNPACK = "import chromium from '@sparticuz/chromium'; await chromium.executablePath()";
 
 /** The package looks for fonts in the place that Amazon uses. Without fonts, an input field crashes Chromium. */
@@ -30,7 +30,7 @@ const FLAGS = [
   '--no-sandbox',
   '--no-zygote',
   '--no-proxy-server',
-  // No host name resolves except those of this machine.
+  // No host name except those of this machine resolves.
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
 ];
 
@@ -60,7 +60,7 @@ async function locateChromium(): Promise<Chromium> {
   if (chosen !== undefined && chosen !== '') return { executablePath: chosen, env: {} };
   if (process.platform !== 'linux' || process.arch !== 'x64') {
     throw new Error(
-      'The packaged Chromium is for Linux on x64: set CHROMIUM_PATH to a Chrome or Chromium of this machine.',
+      'The packaged Chromium needs Linux on x64. Set CHROMIUM_PATH to a Chrome or Chromium on this machine.',
     );
   }
   if (!existsSync(UNPACKED)) await unpack();
@@ -80,7 +80,7 @@ async function unpack(): Promise<void> {
   try {
     await rename(place, UNPACKED);
   } catch (error) {
-    // Another test was faster.
+    // Another test has unpacked the package first.
     await rm(place, { recursive: true });
     if (!existsSync(UNPACKED)) throw error;
   }

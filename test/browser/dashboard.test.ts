@@ -9,7 +9,7 @@ import { runProgramSync, startProgram } from '../../scripts/harness/programs';
 import { launchChromium } from './chromium';
 import { expectAccessible, readTexts, setColorScheme } from './inspection';
 
-/** Tests the sample dashboard in a browser: a page behind its backend, and a page that reads from the service itself. */
+/** Tests the sample dashboard in a browser: a page behind its backend, and a page that reads directly from the service. */
 
 const KEY = 'browser-test-key';
 const BACKEND = 'docs/examples/dashboard/backend.mjs';
@@ -33,7 +33,7 @@ const sendJson = (response: ServerResponse, body: object, status = 200) =>
     .writeHead(status, { 'Content-Type': 'application/json', 'X-Request-Id': 'request-7' })
     .end(JSON.stringify(body));
 
-/** Responds instead of the service: to teams and markets at once, to everything else by `answer`. */
+/** Responds instead of the service: itself to reads of teams and markets, and by `answer` to everything else. */
 function respond(request: IncomingMessage, response: ServerResponse): void {
   if (request.headers['x-api-key'] !== KEY) sendJson(response, { error: 'Unauthorized' }, 401);
   else if (request.url === '/getTeams')
@@ -97,7 +97,7 @@ const createOrders = (count: number, customer_name: string, market_id = 'm') => 
   return { orders: Object.fromEntries(Array.from({ length: count }, (_, i) => [`order-${i}`, order])), count };
 };
 
-/** Sends no response, but stores the response of each read by its team. */
+/** Stores the response of each read by its team, for the test to send. */
 const hold: RequestListener = (request, response) =>
   void text(request).then((body) => waiting.set((JSON.parse(body) as { team_id: string }).team_id, response));
 
@@ -137,14 +137,14 @@ describe('the page of orders', () => {
     expect(problems).toEqual([]);
   });
 
-  test('shows the id of a market that does not exist, also one that every object inherits', async () => {
+  test('shows the id of an unknown market, even if every object inherits a property of that name', async () => {
     answer = (_, response) => sendJson(response, createOrders(1, 'Acacia', 'constructor'));
     await page.click('[name=show]');
     await waitForText('[role=status]', /^1 order$/);
     expect(await readText('tbody')).toBe('order-0Acaciaconstructor–');
   });
 
-  test('aborts an older read, also at the service, and never shows its response', async () => {
+  test('aborts an older read, also at the service, and shows the response of the newer one', async () => {
     answer = hold;
     await page.click('[name=show]');
     const first = await waitFor(() => waiting.get('a'));
@@ -178,7 +178,7 @@ describe('the page of orders', () => {
     expect(await readTexts(page, 'tbody a')).toEqual(['0.pdf']);
   });
 
-  test('says what went wrong, and passes on only what its user can correct', async () => {
+  test('says what went wrong, and shows a message of the service only if its user can correct the cause', async () => {
     const errors = [{ path: 'team_id', message: 'must not be empty' }];
     const failures: [RequestListener, RegExp][] = [
       [(_, response) => sendJson(response, { success: false, errors }, 400), /^team_id: must not be empty$/],
@@ -202,7 +202,7 @@ describe('the page of warehouses', () => {
     await page.click('button');
   };
 
-  test('reads from the service itself if its origin is allowed', async () => {
+  test('reads directly from the service if its origin is allowed, and shows an error response', async () => {
     await open(allowed);
     await waitForText('[role=status]', /^21 warehouses$/);
     const cells = await readTexts(page, 'td');
@@ -211,7 +211,7 @@ describe('the page of warehouses', () => {
     await waitForText('[role=alert]', /^401 Unauthorized \(X-Request-Id: [0-9a-f-]{36}\)$/);
   });
 
-  test('from another origin is blocked, and its console shows why', async () => {
+  test('gets no response from another origin, and says what to check', async () => {
     await open(other);
     await waitForText('[role=alert]', /^This page got no response\./);
     expect(await readText('[role=alert]')).toMatch(/base address\. .* status 429, .* allow the origin /);
@@ -221,7 +221,7 @@ describe('the page of warehouses', () => {
 });
 
 test.each(['', 'warehouses.html'])(
-  'the page "%s" is accessible, light and dark, and as wide as a phone',
+  'the page "%s" is accessible in light and dark colours, and fits a phone',
   async (path) => {
     answer = (_, response) => sendJson(response, createOrders(300, 'Acacia'));
     await page.setViewport({ width: 360, height: 800 });
@@ -244,7 +244,7 @@ test.each([
   ['API_KEY', () => '', /^API_KEY must be .*\n$/],
   ['PORT', () => 'abc', /^PORT must be .* not "abc"\.\n$/],
   ['PORT', () => new URL(allowed).port, /^Port \d+ is taken\. .*\n$/],
-])('the backend says in one line that %s is wrong', (name, getValue, message) => {
+])('the backend ends with one line that says what is wrong with %s', (name, getValue, message) => {
   const env = { BASE_URL: 'http://127.0.0.1:1', API_KEY: KEY, [name]: getValue() };
   const { status, stderr } = runProgramSync(process.execPath, [BACKEND], { env });
   expect([status, stderr]).toEqual([1, expect.stringMatching(message)]);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'puppeteer-core';
 
-/** What tests read from a page in the browser. */
+/** Reads and checks a page in the browser. */
 
 export async function readTexts(page: Page, selector: string): Promise<string[]> {
   const found = `document.querySelectorAll(${JSON.stringify(selector)})`;

@@ -2,9 +2,9 @@ import { dirname } from 'node:path';
 import { scripts } from '../../package.json';
 import { runProgramSync } from '../../scripts/harness/programs';
 
-/** Each program behind an npm script shows its options and refuses all others. functions/test/cli covers the operator's command. */
+/** Tests that the programs behind npm scripts show their usage and refuse other options. functions/test/cli covers the operator's command. */
 
-// Left out: the steps of npm itself, and programs of other packages.
+// Leaves out the steps of npm itself, and programs of other packages.
 const { postinstall, prepare, format, test: suites, 'test:fast': fast, ...ours } = scripts;
 
 /** Runs the program of an npm script, without building first. */

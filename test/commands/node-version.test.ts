@@ -4,7 +4,7 @@ import { engines, scripts } from '../../package.json';
 import { runProgramSync } from '../../scripts/harness/programs';
 import { cleanUp, temporaryFolder } from '../support/local-server';
 
-/** Programs fail on a Node that is too old, and npm links the Node that it installs. */
+/** Tests that programs fail on a Node that is too old, and that npm links the Node that it installs. */
 
 afterAll(cleanUp);
 
@@ -24,10 +24,10 @@ function pretendVersion(version: string) {
   return { NODE_OPTIONS: `--require ${file}` };
 }
 
-// npm itself runs the first one, and the second is a program of another package.
+// npm itself runs `postinstall`, and `format` is a program of another package.
 const { postinstall: _, format: __, ...ours } = scripts;
 
-/** What the npm scripts run first: for several of them that is the build. */
+/** The first command of each npm script, which is the build for several of them. */
 const firstCommands = new Set(Object.values(ours).map((script) => script.split(' && ')[0] ?? ''));
 
 test.each([...firstCommands])('%s fails on an older Node and says what to do', (command) => {
@@ -46,7 +46,7 @@ test.each([
   expect([status, stderr]).toEqual([1, expect.stringContaining('or later, but runs on Node 22.12.0.')]);
 });
 
-test('npm installs the packages of development also where NODE_ENV is production', () => {
+test('npm installs development packages even if NODE_ENV is production', () => {
   const { stdout } = runProgramSync('npm', ['config', 'get', 'include'], { env: { NODE_ENV: 'production' } });
   expect(stdout).toBe('dev\n');
 });
@@ -68,13 +68,13 @@ describe('npm run postinstall', () => {
     return folder;
   }
 
-  test('links the package whose Node runs here', () => {
+  test('links the Node that runs on this machine', () => {
     const folder = createFolder('#!/bin/sh\necho linked\n');
     const { status } = runProgramSync('npm', ['run', 'postinstall'], { cwd: folder });
     expect([status, runProgramSync(join(folder, link), []).stdout]).toEqual([0, 'linked\n']);
   });
 
-  test('succeeds without a link if the binary is missing or does not run here', () => {
+  test('succeeds without a link if no Node in the packages runs on this machine', () => {
     const folder = createFolder('#!/nowhere\n');
     const { status } = runProgramSync('npm', ['run', 'postinstall'], { cwd: folder });
     expect([status, existsSync(join(folder, link))]).toEqual([0, false]);

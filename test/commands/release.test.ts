@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { cleanUp, temporaryFolder } from '../support/local-server';
 import { runProgramSync } from '../../scripts/harness/programs';
 
-/** Tests `npm run release:check`, which compares a checkout with an earlier revision. The checkouts here have only what it reads. */
+/** Tests `npm run release:check`, which compares a checkout with an earlier revision. The checkouts here have only the files that it reads. */
 
 afterAll(cleanUp);
 
@@ -51,13 +51,13 @@ const breakDescription = (folder: string) => cpSync(DESCRIPTION, join(folder, DE
 
 const STORED_DATA = { 'stored data': 'A field has another unit.' };
 
-test('a tag whose version is not that of the packages fails, and the message lists all versions', () => {
+test('release:check fails for a tag whose version is not that of the packages, and names that tag', () => {
   const { status, stderr } = runCheck('.', 'v9.9.9');
   expect(status).toBe(1);
   expect(stderr).toContain('  9.9.9  the tag v9.9.9\n');
 });
 
-test('without an earlier tag, a parent or the named revision it fails, because it compares nothing', () => {
+test('release:check fails without an earlier tag and a parent commit, or without the named revision', () => {
   const folder = createCheckout();
   expect(runCheck(folder)).toMatchObject({
     status: 1,
@@ -69,7 +69,7 @@ test('without an earlier tag, a parent or the named revision it fails, because i
   });
 });
 
-test('a break fails with its name, and the takeover is still tried; once it is accepted, nothing fails', () => {
+test('a break fails with its name while the takeover is still tried, and an accepted break does not fail', () => {
   const folder = createCheckout();
   breakDescription(folder);
   commit(folder);

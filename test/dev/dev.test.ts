@@ -12,7 +12,7 @@ import {
   type LocalServer,
 } from '../support/local-server';
 
-/** `npm run dev` restarts the functions when a source file is saved, and keeps the stored data. */
+/** Tests that `npm run dev` restarts the functions when a source file is saved, and keeps the stored data. */
 
 afterAll(cleanUp);
 
@@ -53,7 +53,7 @@ describe('npm run dev', () => {
     await waitFor(() => readyTimes(local) > starts);
   };
 
-  test('a saved file is live, and the data stays', async () => {
+  test('a saved file takes effect, and the data stays', async () => {
     const db = createFirestoreClient(local.firestoreAddress);
     await db.doc('teams/team-mine').set({ name: 'Mine', country_iso: 'FRA' });
     await reload(ERRORS, "'Unauthorized'", "'Changed'");
@@ -73,7 +73,7 @@ describe('npm run dev', () => {
     expect((await call(address(local, 'getTeams'), { headers })).status).toBe(200);
   });
 
-  test('Ctrl-C stops everything', async () => {
+  test('Ctrl-C ends the command and the server with exit code 0', async () => {
     const { stdout, stderr, ...exit } = await local.stop();
     expect(exit).toMatchObject({ code: 0, signal: null });
     expect(stdout + stderr).not.toContain('Previous process');

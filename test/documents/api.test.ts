@@ -67,7 +67,7 @@ function listFields(schema: Schema, path = ''): Field[] {
   });
 }
 
-/** Leaves out the fields of `price_list` that `expected_forward_cost` has, because the page describes them once. */
+/** Leaves out the fields of `price_list` that `expected_forward_cost` also has, because the page describes them once. */
 const isDescribed = ({ path }: Field, _: number, fields: Field[]) =>
   !path.startsWith('price_list.') ||
   fields.every((field) => field.path !== path.replace('price_list', 'expected_forward_cost'));
@@ -79,7 +79,7 @@ function resolve(schema: Schema): Schema {
   return components.schemas[schema.$ref?.replace(/.*\//, '') ?? ''] ?? schema;
 }
 
-test.each(operations)('the section $summary has a line for each field, with its values', (operation) => {
+test.each(operations)('the section $summary has a line for each field, with its allowed values', (operation) => {
   const { path, method, summary, requestBody, responses } = operation;
   const section = readSection(`${summary}\n`);
   expect(section).toContain(`${method} \`${path}\``);
@@ -101,7 +101,7 @@ test.each(operations)('the section $summary has the first examples of its reques
   expect(blocks.map(([, json = '']) => JSON.parse(json) as unknown)).toEqual(examples.map(({ value }) => value));
 });
 
-test('the section Idempotency shows statuses, texts and headers of add price lists, without words of operators', () => {
+test('the section Idempotency shows statuses, texts and headers of add price lists, without terms for operators', () => {
   const section = readSection('Idempotency\n');
   const responses: Record<string, Body | undefined> =
     operations.find(({ path }) => path === '/addPriceLists')?.responses ?? {};
@@ -130,13 +130,13 @@ test('the section Idempotency has the values of Retry-After', () => {
   );
 });
 
-test('the pages that name the size of a batch have that of the code', () => {
+test('the pages that name the size of a batch have the value of the code', () => {
   for (const file of ['docs/architecture.md', 'docs/decisions/0004-two-lists.md']) {
     expect(readFileSync(file, 'utf8')).toContain(`${WRITE_SIZES.batchEntries} entries`);
   }
 });
 
-test('the section Headers of a response names those of the description that a client acts on', () => {
+test('the section Headers of a response names the described headers that a client acts on', () => {
   const section = readSection('Headers of a response\n');
   for (const name of [
     'X-Request-Id',
@@ -180,7 +180,7 @@ test('the table of limits has the values of the code', () => {
 describe('docs/data-model.md', () => {
   const text = readFileSync('docs/data-model.md', 'utf8');
 
-  test.each(Object.entries(collections))('has a line of %s, with each field in collections.ts', (key, collection) => {
+  test.each(Object.entries(collections))('has a line for %s, with each field in collections.ts', (key, collection) => {
     const [line] = new RegExp(`^- \\*\\*\`${collection}\`.*$`, 'm').exec(text) ?? [];
     const names = (fields as Record<string, Record<string, string>>)[key.replace(/s$/, '')] ?? {};
     for (const field of Object.values(names))
@@ -188,7 +188,7 @@ describe('docs/data-model.md', () => {
     expect(line).toBeDefined();
   });
 
-  test.each(Object.values(subcollections))('has a line of the subcollection %s', (name) => {
+  test.each(Object.values(subcollections))('has a line for the subcollection %s', (name) => {
     expect(text).toMatch(new RegExp(`^- \\*\\*\`\\S+/${name}\``, 'm'));
   });
 });

@@ -8,7 +8,7 @@ import { cleanUp, startLocalServer, temporaryFolder } from '../support/local-ser
 import { runProgram } from '../../scripts/harness/programs';
 import { respond, startStub, type Stub } from './stub-service';
 
-/** Tests the code of the typed client, and its package as a partner installs it. */
+/** Tests the code of the typed client, and the package that a partner installs. */
 
 const KEY = 'local-dev-key';
 
@@ -32,7 +32,7 @@ const CREATED = {
 /** Moves the clock of undici's timers. */
 const { tick } = jest.requireActual<{ tick: (ms?: number) => void }>('undici/lib/util/timers');
 
-/** Calls that must not compile. `npm run check` compiles this file. */
+/** Calls that must not compile. `npm run check` fails if one of them does. */
 export const wrongCalls = (client: Client) => [
   // @ts-expect-error: an option of another method
   client.getTeams({ allowOtherCurrency: true }),
@@ -56,6 +56,13 @@ describe('against the service', () => {
     expect((await client.getMarkets()).markets['mkt-ken']?.currency_iso).toBe('KES');
     expect((await client.getTeams()).teams['team-east-africa']?.name).toBe('East Africa');
   });
+
+  test('reads a response that comes before the whole body is sent', async () => {
+    const products = { cement: { price_list_price: 1, expected_forward_cost_price: 1 } };
+    const info = { ...ONE_PRODUCT.info, name: randomBytes(8 * 1024 ** 2).toString('hex') };
+    const call = createClient(baseUrl, 'wrong').addPriceLists({ info, products });
+    await expect(call).rejects.toMatchObject({ status: 401, body: { error: 'Unauthorized' } });
+  });
 });
 
 describe('against a stub', () => {
@@ -64,7 +71,7 @@ describe('against a stub', () => {
   const createStubClient = ({ url }: Stub, options: ClientOptions = {}) =>
     createClient(url, KEY, { onRetry: ({ message }, delayMs) => retries.push([message, delayMs]), ...options });
 
-  test('waits longer before each retry, and rejects with the last error when the time is over', async () => {
+  test('waits longer before each retry, and rejects with the last error if the next retry would be too late', async () => {
     const stub = await startStub([respond(500, '<html>'), respond(502, ''), respond(503, 'busy')]);
     const call = createStubClient(stub, { retryForMs: 6_000 }).getTeams();
     await expect(call).rejects.toMatchObject({ name: 'HttpError', status: 503, requestId: 'request-7' });
@@ -74,7 +81,7 @@ describe('against a stub', () => {
     ]);
   });
 
-  test('stops when its signal aborts', async () => {
+  test('rejects without a retry when its signal aborts', async () => {
     const stub = await startStub([() => undefined]);
     const call = createStubClient(stub).getTeams({ signal: AbortSignal.timeout(200) });
     await expect(call).rejects.toMatchObject({ name: 'TimeoutError' });
@@ -105,13 +112,6 @@ describe('against a stub', () => {
     await createStubClient(stub).getOrdersByTeam(body);
     const [sent = Buffer.of()] = stub.bodies;
     expect(JSON.parse(gunzipSync(sent).toString())).toEqual(body);
-  });
-
-  test('reads a response that comes before the whole body is sent', async () => {
-    const products = { cement: { price_list_price: 1, expected_forward_cost_price: 1 } };
-    const info = { ...ONE_PRODUCT.info, name: randomBytes(8 * 1024 ** 2).toString('hex') };
-    const call = createClient(baseUrl, 'wrong').addPriceLists({ info, products });
-    await expect(call).rejects.toMatchObject({ status: 401, body: { error: 'Unauthorized' } });
   });
 });
 
@@ -158,7 +158,7 @@ describe('with proxy variables', () => {
     ['http_proxy', 'http://user:secret@10.0.0.1:port'],
     ['https_proxy', '10.0.0.1:31280000'],
     ['HTTPS_PROXY', 'ftp://10.0.0.1'],
-  ])('a %s that is no address fails the call at once, and not the import', async (name, value) => {
+  ])('a %s that is not an address fails the call at once, but not the import', async (name, value) => {
     const message = `the environment variable ${name.toLowerCase()} is not the address of a proxy`;
     await expect(callWith({ [name]: value })).rejects.toEqual(new TypeError(message));
   });

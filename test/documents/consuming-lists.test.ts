@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { cleanUp, createFirestoreClient, startLocalServer } from '../support/local-server';
 import { runProgram } from '../../scripts/harness/programs';
 
-/** The code of docs/consuming-lists.md reads what add price lists has created. */
+/** Tests the code of docs/consuming-lists.md with lists that add price lists has created. */
 
 afterAll(cleanUp);
 
@@ -13,7 +13,7 @@ const none = await findLatest('mkt-ken', '07/2026');
 console.log(JSON.stringify({ name: list.get('name'), products, none: none === undefined }));
 `;
 
-test('reads the latest ready list of a market and month, with both prices of each product, in pages', async () => {
+test('the code reads the latest ready list of a market and month, with both prices of each product, in pages', async () => {
   const service = await startLocalServer({ API_KEY: 'key', SAMPLE_DATA: 'true' });
   const example = JSON.parse(readFileSync('docs/examples/price-list.json', 'utf8')) as { info: object };
   const prices = { price_list_price: 2, expected_forward_cost_price: 1 };

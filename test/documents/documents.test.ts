@@ -4,13 +4,13 @@ import { blocks, type Block } from '../support/blocks';
 import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
 import { runProgram, runProgramSync } from '../../scripts/harness/programs';
 
-/** The shell scripts of the documents can be parsed, and the first pages of a newcomer work from the top to the bottom. */
+/** Tests that bash can parse the shell scripts of the documents, and that the commands of a newcomer's first pages work in order. */
 
 test.each(blocks.filter(({ language }) => language === 'bash'))('$document:$line can be parsed by bash', ({ code }) => {
   expect(runProgramSync('bash', ['-n', '-c', code])).toMatchObject({ status: 0, stderr: '' });
 });
 
-test('each test that docs/reliability.md names has that title', () => {
+test('each test file that docs/reliability.md links to contains the title that the link names', () => {
   const links = readFileSync('docs/reliability.md', 'utf8').matchAll(/\[([^\]]+)\]\((\S+\.test\.ts)\)/g);
   const named = [...links].map(([, title = '', file = '']) => ({ title, file }));
   expect(named.length).toBeGreaterThan(0);
@@ -63,7 +63,7 @@ describe.each(['README.md', 'docs/getting-started.md'])('%s, followed in its ord
   });
 });
 
-/** Expects that a response has the status, the headers and the members that a page shows. */
+/** Expects a response to have the status, the headers and the members that a page shows. */
 function expectResponse(printed: string, shown: string): void {
   const actual = parseResponse(printed.replaceAll('\r', '').replace(/^HTTP\/1.1 100 .*\n\n/, ''));
   const expected = parseResponse(shown);

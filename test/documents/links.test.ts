@@ -35,14 +35,14 @@ const leadsNowhere = (target: string): boolean => {
   return !findAnchors(renderMarkdown(path, readFileSync(path, 'utf8')).html).includes(anchor);
 };
 
-test('no file names a page of docs, or a heading of it, that does not exist', () => {
+test('every page of docs that a file names exists, and so does the heading', () => {
   const dead = files.flatMap((file) => findNamed(file).map((target) => ({ file, target })));
   expect(dead.filter(({ target }) => leadsNowhere(target))).toEqual([]);
 });
 
-test('the archive for partners is a site whose links all work, without a command that needs this repository', async () => {
+test('all links in the archive for partners work, and none of its commands needs this repository', async () => {
   const folder = temporaryFolder();
-  // A folder in which `cd scripts/..` would end.
+  // With this CDPATH, `cd scripts/..` would change to the wrong folder.
   const elsewhere = temporaryFolder();
   mkdirSync(join(elsewhere, 'scripts'));
   const env = { npm_config_ignore_scripts: 'true', npm_config_dry_run: 'true', CDPATH: elsewhere };

@@ -6,7 +6,7 @@ import { blocks, documents } from '../support/blocks';
 import { runProgramSync } from '../../scripts/harness/programs';
 import { cleanUp, temporaryFolder } from '../support/local-server';
 
-/** The commands of the pages, run by bash with programs that stand in for Google's, Firebase's and GitHub's. */
+/** Runs the commands of the pages in bash, with programs that stand in for Google's, Firebase's and GitHub's. */
 
 let folder: string;
 beforeEach(() => (folder = temporaryFolder()));
@@ -25,14 +25,14 @@ function runCommands(code: string, programs: Record<string, string>) {
   });
 }
 
-/** Programs that a test replaces by one that counts its calls. `cd` is among them, because the next command acts in its folder. */
+/** Programs that a test replaces with functions that count calls. `cd` is one, because the next command acts in its folder. */
 const COUNTED = ['cd', 'curl', 'firebase', 'gcloud', 'gh', 'git', 'npm', 'npx', 'openssl', 'pip', 'rm'];
 
-/** Matches a call that changes something that the next command does not repair. */
+/** Matches a call whose change the next command does not repair. */
 const WRITES =
   /^(firebase (deploy|projects:|functions:secrets:(set|prune))|gcloud .*\b(add|add-iam-policy-binding|create|enable|export|import|restore|update|update-traffic)\b|npm (ci|install|pack|run (generate|format))|npx --no price-lists (release|resume|sweep)|pip install|rm key)/;
 
-/** Runs commands with programs that only count. @param failing number of the call that fails, from 1. @returns its calls */
+/** Runs commands with programs that only count. @param failing the call that fails, from 1. @returns the status and all calls */
 function countCalls(code: string, failing = 0): { status: number | null; calls: string[] } {
   const step = `step() {
     local IFS=' '; printf '%s\\0' "$*" >> calls
@@ -95,7 +95,7 @@ test.each(sequences)('$document:$line writes nothing after a command that failed
 });
 
 // Without --no, npx outside a clone would run a package of the same name from the registry.
-test('each npx command of the pages, the alerts and the programs runs only what the clone has', () => {
+test('each npx command of the pages, the alerts and the command runs only what the clone has', () => {
   const texts = [...documents, 'packages/firestore-local/README.md', ...globSync('docs/monitoring/**/*.json')];
   const commands = texts.flatMap((file) => readFileSync(file, 'utf8').match(/npx (?:-\S+ )*price-lists\b/g) ?? []);
   expect(commands.length).toBeGreaterThan(0);

@@ -10,7 +10,7 @@ import { cleanUp, startLocalServer, temporaryFolder } from '../support/local-ser
 import { runProgram, runProgramSync, type Variables } from '../../scripts/harness/programs';
 import { respond, startStub } from './stub-service';
 
-/** The samples in bash and Python and the typed client do what docs/integration-guide.md says, also with odd servers. */
+/** Tests that the samples in bash and Python and the typed client do what docs/integration-guide.md says, even if a server misbehaves. */
 
 const KEY = 'local-dev-key';
 const PAYLOAD = 'docs/examples/price-list.json';
@@ -106,7 +106,7 @@ const created = respond(200, CREATED);
 const busy = (retryAfter: string) => respond(503, 'busy', { 'Retry-After': retryAfter });
 const drop: RequestListener = (_, response) => void response.destroy();
 const hang: RequestListener = () => undefined;
-/** Begins a response, and then sends a byte each 100 ms without end. */
+/** Begins a response, and then sends a byte every 100 ms without end. */
 const drip =
   (start: string): RequestListener =>
   ({ socket }) => {
@@ -129,10 +129,10 @@ const oddServers: [string, RequestListener[], number, Partial<Call>?, number?][]
   ['500 with Retry-After', [respond(500, NOT_CREATED, { 'Retry-After': '0' }), created], 0, {}, 0.9],
   ['409 without Retry-After', [respond(409, IN_PROGRESS)], 2],
   ['500, then 409, without Retry-After', [respond(500, NOT_CREATED), respond(409, IN_PROGRESS)], 2],
-  ['a status that nobody defines', [respond(418, '{"error":"Teapot"}')], 1],
+  ['an undefined status, 418', [respond(418, '{"error":"Teapot"}')], 1],
   ['an HTML 404', [respond(404, '<html>')], 1],
   ['an HTML 200', [respond(200, '<html>Sign in</html>')], 3],
-  ['a foreign JSON 200', [respond(200, '{"status":"ok"}')], 3],
+  ['a 200 with other JSON', [respond(200, '{"status":"ok"}')], 3],
   ['an empty 200', [respond(200, '')], 3],
   ['a 204', [respond(204, '')], 3],
   ['a 200 without success', [respond(200, createResponse({ success: false }))], 3],
@@ -142,7 +142,7 @@ const oddServers: [string, RequestListener[], number, Partial<Call>?, number?][]
     [respond(200, createResponse({ price_list: { ...READY, status: 'failed' } }))],
     3,
   ],
-  ['a 200 with one list of two', [respond(200, createResponse({ expected_forward_cost: null }))], 3],
+  ['a 200 with only one of both lists', [respond(200, createResponse({ expected_forward_cost: null }))], 3],
   ['deep JSON', [respond(200, '['.repeat(100_000) + ']'.repeat(100_000))], 3],
   ['a gzip bomb', [(_, response) => void response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(bomb)], 3],
   ['control characters', [respond(400, '{"error":"\u001b[31mred\u009b31m\u0007"}')], 1],
@@ -190,16 +190,19 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
   const tested = isMissing ? test.skip : test;
   const testedInParallel = isMissing ? test.skip : test.concurrent;
 
-  testedInParallel.each(oddServers)(`%s${because}`, async (_, responses, code, call = {}, minSeconds = 0) => {
-    const stub = await startStub([...responses]);
-    const startedAt = performance.now();
-    const outcome = await run({ baseUrl: stub.url, ...call });
-    expect(outcome).toMatchObject({ code });
-    expect(outcome.output).not.toMatch(/Traceback|(?!\n)\p{Cc}/u);
-    if (code !== 2) expect(stub.bodies.length).toBe(responses.length);
-    for (const body of stub.bodies) expect(body.equals(stub.bodies[0] ?? Buffer.of())).toBe(true);
-    expect(performance.now() - startedAt).toBeGreaterThan(minSeconds * 1000);
-  });
+  testedInParallel.each(oddServers)(
+    `exits with the right code after %s${because}`,
+    async (_, responses, code, call = {}, minSeconds = 0) => {
+      const stub = await startStub([...responses]);
+      const startedAt = performance.now();
+      const outcome = await run({ baseUrl: stub.url, ...call });
+      expect(outcome).toMatchObject({ code });
+      expect(outcome.output).not.toMatch(/Traceback|(?!\n)\p{Cc}/u);
+      if (code !== 2) expect(stub.bodies.length).toBe(responses.length);
+      for (const body of stub.bodies) expect(body.equals(stub.bodies[0] ?? Buffer.of())).toBe(true);
+      expect(performance.now() - startedAt).toBeGreaterThan(minSeconds * 1000);
+    },
+  );
 
   tested(`an address with braces and brackets gets one request${because}`, async () => {
     const stub = await startStub([created, created]);
@@ -207,26 +210,23 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     expect(stub.bodies).toHaveLength(1);
   });
 
-  tested(`a redirect is not followed with the API key${because}`, async () => {
+  tested(`a redirect is not followed, so the API key stays with the service${because}`, async () => {
     const other = await startStub([created]);
     const stub = await startStub([respond(307, '', { Location: `${other.url}/addPriceLists` })]);
     expect((await run({ baseUrl: stub.url })).code).toBe(1);
     expect(other.bodies).toEqual([]);
   });
 
-  tested(
-    `a certificate that cannot be verified, and a port that does not exist, are not tried again${because}`,
-    async () => {
-      const server = createServer({ key: CERTIFICATE, cert: CERTIFICATE }, created);
-      await once(server.listen(0, '127.0.0.1'), 'listening');
-      const { port } = server.address() as AddressInfo;
-      expect((await run({ baseUrl: `https://127.0.0.1:${port}` })).code).toBe(64);
-      server.close();
-      expect((await run({ baseUrl: 'http://127.0.0.1:99999' })).code).toBe(64);
-    },
-  );
+  tested(`an unverified certificate and a port that cannot exist are exit code 64${because}`, async () => {
+    const server = createServer({ key: CERTIFICATE, cert: CERTIFICATE }, created);
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    expect((await run({ baseUrl: `https://127.0.0.1:${port}` })).code).toBe(64);
+    server.close();
+    expect((await run({ baseUrl: 'http://127.0.0.1:99999' })).code).toBe(64);
+  });
 
-  tested(`no market is exit code 1, and so is another currency, unless it is allowed${because}`, async () => {
+  tested(`an unknown market is exit code 1, and so is another currency, unless it is allowed${because}`, async () => {
     const noMarket = await run({ baseUrl, file: writePayload({ market_id: 'mkt-nowhere' }) });
     expect(noMarket).toEqual({ code: 1, output: expect.stringContaining('no market has the market_id') as string });
     const file = writePayload({ currency_iso: 'usd', name: 'Жёлтый "currency_iso":"KES" \\' });
@@ -238,7 +238,7 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
 
   const testedProgram = isMissing || name === 'TypeScript' ? test.skip : test;
 
-  testedProgram(`a failure after the response is exit code 3${because}`, async () => {
+  testedProgram(`a response that cannot be printed is exit code 3${because}`, async () => {
     for (const stdout of ['>/dev/full', '>&-', '| true; exit "${PIPESTATUS[0]}"']) {
       const stub = await startStub([created]);
       expect([stdout, await run({ baseUrl: stub.url, stdout })]).toMatchObject([stdout, { code: 3 }]);
@@ -253,7 +253,7 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     expect(wrongKey).toMatchObject({ code: 1, output: expect.stringContaining('401 ') as string });
   });
 
-  testedProgram(`no settings of a person change what it does${because}`, async () => {
+  testedProgram(`settings of the user do not change what the program does${because}`, async () => {
     const home = temporaryFolder();
     writeFileSync(join(home, '.curlrc'), 'request = PUT\n');
     writeFileSync(join(home, '.netrc'), 'machine 127.0.0.1 login a password b\n');
@@ -278,7 +278,7 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     expect(sent).toEqual(Array(3).fill(['POST', undefined]));
   });
 
-  testedProgram(`a file of certificates that does not exist is exit code 64${because}`, async () => {
+  testedProgram(`a missing file of certificates is exit code 64${because}`, async () => {
     const server = createServer({ key: CERTIFICATE, cert: CERTIFICATE }, created);
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
@@ -287,13 +287,13 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     server.close();
   });
 
-  tested(`empty times are the defaults${because}`, async () => {
+  tested(`empty times mean the defaults${because}`, async () => {
     const stub = await startStub([created]);
     const times = name === 'TypeScript' ? {} : { retrySeconds: '', requestSeconds: '' };
     expect(await run({ baseUrl: stub.url, ...times })).toMatchObject({ code: 0 });
   });
 
-  testedProgram(`a wrong call sends nothing${because}`, async () => {
+  testedProgram(`a wrong call sends nothing, prints one line and exits with 64${because}`, async () => {
     const wrong: Partial<Call>[] = [
       ...['abc', '0.5', '30m', '0', '08', 'nan', '1000000'].map((retrySeconds) => ({ retrySeconds })),
       ...['abc', '1m', '-1', ' 5'].map((requestSeconds) => ({ requestSeconds })),

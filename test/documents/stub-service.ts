@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** Sends chosen responses instead of the service. */
+/** Stands in for the service with responses that a test chooses. */
 
 export interface Stub {
   url: string;
@@ -14,7 +14,7 @@ export interface Stub {
 const servers: Server[] = [];
 afterAll(() => servers.forEach((server) => server.close().closeAllConnections()));
 
-/** Starts a server that sends these responses, one for each request, and then 418. It ends with the test file. */
+/** Starts a server that sends these responses, one for each request, and then 418. The server closes at the end of the test file. */
 export async function startStub(responses: RequestListener[]): Promise<Stub> {
   const bodies: Buffer[] = [];
   const server = createServer((request, response) => {

@@ -82,11 +82,11 @@ test.each([
   '/docs/examples/%2e%2e%2f%2e%2e%2fpackage-lock.json',
   '/docs/..%5c..%5cpackage-lock.json',
   '/docs/%00',
-])('%s is not served, since no page links to it', async (path) => {
+])('%s gets 404, because no page links to such a file', async (path) => {
   expect((await call(origin + path)).status).toBe(404);
 });
 
-test('a request for a complete address gets the page, if its host is allowed', async () => {
+test('a request whose target is a complete address gets the page if the host is this machine', async () => {
   const send = async (target: string) => {
     const sent = openRequest(origin, { path: target, agent: false }).end();
     const [{ statusCode, headers }] = (await once(sent, 'response')) as [IncomingMessage];

@@ -51,7 +51,7 @@ describe('with free ports and otherwise defaults', () => {
     local = await startLocalServer({ DATA_DIR: dataDir, API_KEY: undefined, CORS_ALLOWED_ORIGINS: undefined });
   });
 
-  test('prints calls, then the addresses and settings, and in the last line that it is ready, and where', () => {
+  test('prints the calls, then the addresses and settings, and last the line that says where it is ready', () => {
     const lines = local.printed.trimEnd().split('\n');
     expect(lines.at(-1)).toMatch(/^Ready at http:\/\/127\.0\.0\.1:[1-9]\d+ in \d+\.\d s\. /);
     expect(local.printed.lastIndexOf('curl ')).toBeLessThan(local.printed.indexOf('Functions'));
@@ -78,14 +78,14 @@ describe('with free ports and otherwise defaults', () => {
   test.each([
     ['FUNCTIONS_PORT', () => new URL(local.address('getTeams')).port],
     ['FIRESTORE_PORT', () => local.firestoreAddress.split(':')[1] ?? ''],
-  ])('if %s is taken, it ends with one line that says so', async (name, port) => {
+  ])('ends with one line that says so if the port in %s is taken', async (name, port) => {
     const { code, stdout, stderr } = await startExpectingFailure({ [name]: port() });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(new RegExp(`^.*port ${port()} is taken.*\\n$`, 'i'));
     expect(stderr).toContain(name);
   });
 
-  test('stops with 0 when asked, and finds its data when it starts again', async () => {
+  test('Ctrl-C stops it with exit code 0, and it finds its data when it starts again', async () => {
     const db = createFirestoreClient(local.firestoreAddress);
     await db.doc('teams/team-islands').delete();
     await db.doc('teams/team-mine').set({ name: 'Mine', country_iso: 'FRA' });
@@ -139,7 +139,7 @@ describe('with no sample data, no key and no origins', () => {
   });
 });
 
-test('with FIRESTORE_EMULATOR_HOST, that Firestore is used and seeded, and none is embedded', async () => {
+test('npm start uses and seeds the Firestore that FIRESTORE_EMULATOR_HOST names, and embeds none', async () => {
   const firestore = await startTestFirestore(PROJECT);
   const apiKey = "it's-a-key";
   const local = await startLocalServer({
@@ -166,21 +166,21 @@ test.concurrent.each([
     /^CORS_ALLOWED_ORIGINS: "localhost:3000" is not an origin as browsers send it.*\n$/,
   ],
   [{ WRITES_PAUSED: 'True' }, /^WRITES_PAUSED must be "true" or "false", not "True"\.\n$/],
-])('the invalid setting %j ends it with one line and leaves no process', async (setting, line) => {
+])('the invalid setting %j ends npm start with one line, and no process is left', async (setting, line) => {
   const { code, stdout, stderr, pid } = await startExpectingFailure(setting);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(line);
   while (isGroupRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 20));
 });
 
-test.concurrent('if no Firestore responds at the address, it ends with one line that says so', async () => {
+test.concurrent('npm start ends with one line that says so if no Firestore responds at the address', async () => {
   const env = { FIRESTORE_EMULATOR_HOST: '127.0.0.1:1' };
   const { code, stdout, stderr } = await startExpectingFailure(env);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^No Firestore responds at .* FIRESTORE_EMULATOR_HOST.*\n$/);
 });
 
-/** Sends the head of a request. The test sends the body. */
+/** Sends the head of a request, whose body the test sends later. */
 async function beginRequest(local: LocalServer) {
   const { port, pathname } = new URL(local.address('getOrdersByTeam'));
   const headers = { ...key, 'content-type': 'application/json', 'content-length': orders.length };
@@ -218,7 +218,7 @@ describe('with the settings of a shell for other projects and for a proxy', () =
     await db.terminate();
   });
 
-  test('SIGTERM waits for a request in progress', async () => {
+  test('SIGTERM stops npm start after the request in progress has its response', async () => {
     const { request, response } = await beginRequest(local);
     local.kill('SIGTERM');
     await new Promise((resolve) => setTimeout(resolve, 300));
@@ -228,7 +228,7 @@ describe('with the settings of a shell for other projects and for a proxy', () =
   });
 });
 
-test('a second Ctrl-C does not wait for a request in progress', async () => {
+test('a second Ctrl-C ends npm start without waiting for a request in progress', async () => {
   const local = await startLocalServer({});
   const { response } = await beginRequest(local);
   const broken = expect(response).rejects.toThrow('socket hang up');

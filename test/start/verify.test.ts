@@ -12,7 +12,7 @@ import {
   type LocalServer,
 } from '../support/local-server';
 
-/** Runs `npm run verify` against `npm start`. */
+/** Tests `npm run verify` against `npm start`. */
 
 function writeKeyFile(content: string | Buffer): string {
   const file = join(temporaryFolder(), 'key');
@@ -45,13 +45,13 @@ test('every operation responds as described, and the program writes nothing', as
   await db.terminate();
 });
 
-test('with a market it creates a price list, repeats it, and repeats it with another payload', () => {
+test('with a market, the program creates a price list, and sends its key again with the same and another payload', () => {
   const { status, stdout } = verify('--url', url, '--key-file', keyFile, '--market', 'mkt-ken');
   expect(stdout).toMatch(/ok {6}addPriceLists: another payload is 409\n/);
   expect(status).toBe(0);
 });
 
-test('a pause of the writes is as described, and the request of the runbook shows it', async () => {
+test('a pause of writes passes the checks, and the request in docs/runbook.md shows it', async () => {
   const paused = await startLocalServer({ WRITES_PAUSED: 'true' });
   const address = paused.address('getTeams').replace(/\/getTeams$/, '');
   expect(verify('--url', address, '--key-file', keyFile)).toMatchObject({ status: 0 });
@@ -77,17 +77,17 @@ test('with wrong arguments the program says what is wrong and exits with 64', ()
 });
 
 describe('the key file', () => {
-  test('with a byte order mark, a blank line and a comment has its key', () => {
+  test('can have a byte order mark, a blank line and a comment before the key', () => {
     expect(readKeyFile(writeKeyFile('\ufeff\n# a comment\r\nlocal-dev-key\r\n'))).toBe('local-dev-key');
   });
 
-  test('with a key beyond ASCII has the bytes of its UTF-8', () => {
+  test('can have a key outside ASCII, which is sent as the bytes of its UTF-8', () => {
     const key = 'Schlüssel-ключ';
     expect(readKeyFile(writeKeyFile(key))).toBe(Buffer.from(key).toString('latin1'));
   });
 
   test.each<[string, Buffer]>([
-    ['that PowerShell wrote in UTF-16', Buffer.from('\ufefflocal-dev-key\r\n', 'utf16le')],
+    ['in UTF-16, as PowerShell writes it,', Buffer.from('\ufefflocal-dev-key\r\n', 'utf16le')],
     ['with a space in the key', Buffer.from('local dev-key\n')],
     ['with the digest of a key', Buffer.from(`verify:${'0'.repeat(64)}\n`)],
     ['without a key', Buffer.from('# none yet\n')],

@@ -2,7 +2,7 @@ import { cpSync, existsSync, readFileSync, renameSync, symlinkSync, writeFileSyn
 import { basename, join, resolve } from 'node:path';
 import { temporaryFolder } from './local-server';
 
-/** The files that `npm run build` reads, and `npm run dev` before the first request. */
+/** The files that `npm run build` reads, and that `npm run dev` reads before the first request. */
 const COPIED = [
   'package.json',
   'tsconfig.json',
@@ -19,7 +19,7 @@ const COPIED = [
 
 const LINKED = ['node_modules', 'functions/node_modules'];
 
-/** Copies these files of the checkout to a temporary folder, so that a test can change them. */
+/** Copies {@link COPIED} to a temporary folder, so that a test can change the files. */
 export function createCheckout(): string {
   const folder = temporaryFolder();
   const filter = (path: string) => basename(path) !== 'node_modules';

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 
 const BUILT = 'functions/dist';
 
-/** Within the repository, so that the package finds the Functions Framework. */
+/** The folder of the copies. It is in the repository, so that the package finds the Functions Framework. */
 const PARENT = 'functions/.dev';
 
 /** Copies the built package before the suites, because other programs can build it again during them. */

@@ -9,7 +9,7 @@ import { REGION } from '../../functions/src/lib/region';
 import { DEPLOY_PACKAGE } from '../../scripts/harness/deployed';
 import { startProgram, type Variables } from '../../scripts/harness/programs';
 
-/** `npm start` as its user sees it: a process, its output and its responses. */
+/** Runs `npm start` as a user does, and gives tests its process, output and addresses. */
 
 export { PROJECT };
 
@@ -36,7 +36,7 @@ export interface LocalServer {
   stop(): Promise<ProcessExit>;
 }
 
-/** The running processes. A failed test must not leave any behind. */
+/** The running processes. {@link cleanUp} ends them, so that a failed test leaves none behind. */
 const running = new Set<ChildProcess>();
 const folders: string[] = [];
 
@@ -57,7 +57,7 @@ export async function cleanUp(): Promise<void> {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 }
 
-/** Free ports, and data in memory. A test can override them. */
+/** The default variables of a server: free ports, and data in memory. A test can override them. */
 const DEFAULTS: Variables = {
   FUNCTIONS_PORT: '0',
   FIRESTORE_PORT: '0',
@@ -89,7 +89,7 @@ export async function startLocalServer(env: Variables, command = NPM_START, fold
   while (!isReady()) {
     const gone = await Promise.race([once(child.stdout, 'data').then(() => undefined), ended]);
     if (gone !== undefined)
-      throw new Error(`it ended with ${gone.code ?? gone.signal ?? ''}:\n${gone.stdout}${gone.stderr}`);
+      throw new Error(`the server ended with ${gone.code ?? gone.signal ?? ''}:\n${gone.stdout}${gone.stderr}`);
   }
   const printed = output.stdout;
   const firestoreAddress = /^\s*Firestore +([^,\s]+)/m.exec(printed)?.[1] ?? '';
