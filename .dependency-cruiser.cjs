@@ -124,7 +124,7 @@ module.exports = {
     },
     {
       name: 'records-know-no-reader',
-      comment: 'The command, the audit and the data pages share functions/records, which knows none of them.',
+      comment: 'The command, the audit and the data pages share functions/records, which imports none of them.',
       severity: 'error',
       from: { path: '^functions/records/' },
       to: { path: '^functions/(audit|cli|src/price-lists)/' },
@@ -139,14 +139,14 @@ module.exports = {
     },
     {
       name: 'data-pages-know-only-records',
-      comment: 'The data pages find and read stored records as the command does, and know nothing else of the service.',
+      comment: 'The data pages read records as the command does, and import no operation or HTTP code of the service.',
       severity: 'error',
       from: { path: '^local/pages/data/' },
       to: { path: '^(functions/(audit|cli|test|src/([^/]+\\.ts$|price-lists/|lib/(http|instance)/))|bench/|test/)' },
     },
     {
       name: 'packages-know-no-service',
-      comment: 'A package knows nothing of the repository around it.',
+      comment: 'A package imports nothing from the repository around it.',
       severity: 'error',
       from: { path: '^packages/' },
       to: { path: '^(functions|local|bench|scripts|test|docs)/' },
@@ -161,7 +161,7 @@ module.exports = {
     ...storeFolders,
     {
       name: 'programs-use-no-tests',
-      comment: 'Programs and tests share scripts/harness.',
+      comment: 'Programs import no test. They share scripts/harness with tests.',
       severity: 'error',
       from: { path: '^(scripts|bench|local)/', pathNot: '/test/' },
       to: { path: '(^test|^functions/test|/test)/', pathNot: 'node_modules' },
@@ -174,7 +174,7 @@ module.exports = {
     },
     {
       name: 'scripts-know-no-local',
-      comment: 'local/ imports the parser of arguments from scripts/.',
+      comment: 'scripts/ does not import local/, which imports the parser of arguments from scripts/.',
       severity: 'error',
       from: { path: '^scripts/' },
       to: { path: '^local/' },

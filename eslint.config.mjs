@@ -55,7 +55,7 @@ export default defineConfig(
         'error',
         {
           name: 'node:child_process',
-          message: 'Start programs by scripts/harness/programs.ts, which makes their environment.',
+          message: 'Start programs with scripts/harness/programs.ts, which creates their environment.',
           allowTypeImports: true,
         },
       ],

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 /** Folders that tests import from. `--watch` and `--findRelatedTests` see only their files. */
 const roots = ['functions', 'packages', 'local', 'test', 'scripts', 'docs/examples'];
 
-/** Packages that are ES modules: string-width and what it needs. */
+/** Packages that are ES modules: string-width and its dependencies. */
 const ES_MODULES = '/node_modules/(string-width|get-east-asian-width|strip-ansi|ansi-regex)/';
 
 /** Creates the project of a folder of tests, which `npx jest --selectProjects NAME` runs. */
@@ -39,11 +39,11 @@ export default {
   // Jest reads a percentage over 100 as that many workers, so this is a number.
   maxWorkers: Math.ceil(1.5 * availableParallelism()),
   testSequencer: '<rootDir>/test/support/sequencer.cjs',
-  // Tests that run concurrently wait for processes and timers.
+  // Concurrent tests mostly wait for processes and timers.
   maxConcurrency: 10,
   workerIdleMemoryLimit: '1GB',
   // On a busy machine, an idle worker can need more than Jest's half second to end.
   workerGracefulExitTimeout: 5_000,
-  // Ends only a test that hangs. On a busy machine, a test can take twenty times as long as usual, and would disturb the next if it were ended.
+  // Ends only a test that hangs. On a busy machine, a test can take twenty times as long as usual. Ended early, it would disturb the next.
   testTimeout: 600_000,
 };

@@ -22,11 +22,11 @@ from urllib3.util import Retry
 
 
 class Transient(Exception):
-    """The request should be sent again. The arguments are the reason and the header Retry-After."""
+    """The request should be sent again. The arguments are the reason and the value of the header Retry-After."""
 
 
 def say(text):
-    """Writes to stderr, without control characters. An output that is closed or full does not change the exit code."""
+    """Writes to stderr, without control characters. If stderr is closed or full, the exit code stays the same."""
     try:
         print("".join(c if c.isprintable() else " " for c in str(text)), file=sys.stderr, flush=True)
     except OSError:
@@ -51,7 +51,7 @@ REQUEST_SECONDS = read_seconds("REQUEST_SECONDS", 21 * 60)  # the service respon
 
 def exchange(url, api_key, payload):
     headers = {"x-api-key": api_key, "Content-Type": "application/json", "Accept-Encoding": "identity"}
-    # A callable for `auth`, because requests would otherwise send a password from ~/.netrc.
+    # `auth` is a callable, because the library would otherwise send a password from ~/.netrc.
     options = {"timeout": REQUEST_SECONDS, "allow_redirects": False, "stream": True, "auth": lambda request: request}
     with requests.post(url, payload, headers=headers, **options) as response:
         # A second read fails if the connection broke before the end of the response.
@@ -59,7 +59,7 @@ def exchange(url, api_key, payload):
 
 
 def run_in_time(function, *args):
-    """Bounds the whole call. The timeout of requests bounds only each wait for the next bytes."""
+    """Bounds the whole call. The timeout of the library bounds only each wait for the next bytes."""
     future = concurrent.futures.Future()
 
     def run():
@@ -102,7 +102,7 @@ def get_wait(state):
 
 
 def check(body, payload, allows_other_currency):
-    """Prints the response. Exits with an error if that fails, or if it is foreign or lacks lists in an allowed currency."""
+    """Prints the response. Exits with an error if that fails, or if the response is not from the service or its lists not usable."""
     try:
         response, request = json.loads(body), json.loads(payload)
         lists = [response["price_list"], response["expected_forward_cost"]]

@@ -17,7 +17,7 @@ if [[ ${1:-} == --allow-other-currency ]]; then is_other_allowed=true && shift; 
   finish 64 'Usage: BASE_URL=https://... API_KEY=... add-price-list.sh [--allow-other-currency] FILE'
 folder=$(mktemp -d) || exit 64
 trap 'rm -rf "$folder"' EXIT
-jq() { HOME=$folder command jq "$@"; } # without ~/.jq, which can change functions
+jq() { HOME=$folder command jq "$@"; } # does not load ~/.jq, which can redefine functions
 header() {
   LC_ALL=C awk -v name="$1:" '/^HTTP/ { v = "" } tolower($1) == name { v = $2 } END { gsub(/[^!-~]/, "", v); print v }' "$folder/headers"
 }
@@ -35,13 +35,13 @@ while :; do
     --write-out '%{http_code}' --header @<(printf 'x-api-key: %s\n' "$API_KEY") --header 'Expect:' \
     --header 'Content-Type: application/json' --data-binary "@$1" "${BASE_URL%/}/addPriceLists")
   case $? in
-    0 | 22) ;; # a response, 22 for an error response
+    0 | 22) ;; # a response; for an error response, 22
     1 | 3 | 26 | 51 | 60 | 77) finish 64 'The address, the file or the certificate cannot be used' ;;
     23 | 27 | 61 | 63) finish 3 'The response cannot be read, and the service may have created the lists: send the same file again' ;;
     *) status='no response' ;;
   esac
   [[ $status != 2* ]] || break
-  # JSON in ASCII has no control characters that could reach the terminal.
+  # Converts the body to JSON in ASCII, so that no control character reaches the terminal.
   body=$(head -c 1000 "$folder/body" | jq --raw-input --slurp --ascii-output .)
   summary="$status $body request $(header x-request-id)" retry_after=$(header retry-after)
   if [[ -n $retry_after || $status =~ ^(no response|408|429|500|502|503|504)$ ]]; then

@@ -11,11 +11,11 @@ import { pipeline } from 'node:stream/promises';
 
 const { BASE_URL = '', API_KEY = '', PORT = '3000' } = process.env;
 
-if (!/^https?:\/\/[^/]/.test(BASE_URL)) stop('BASE_URL must be the base address of the service. It begins with http.');
+if (!/^https?:\/\/[^/]/.test(BASE_URL)) stop('BASE_URL must be the base address of the service, an HTTP URL.');
 if (!/^[!-~]+$/.test(API_KEY)) stop('API_KEY must be the API key of the service, without spaces.');
 if (!/^\d{1,5}$/.test(PORT) || Number(PORT) > 65_535) stop(`PORT must be a number from 0 to 65535, not "${PORT}".`);
 
-/** The service gives up a read within two minutes. */
+/** Longer than the two minutes in which the service responds to a read. */
 const READ_TIMEOUT_MS = 125_000;
 
 const FILES = {
@@ -93,6 +93,6 @@ function stop(message) {
 
 const server = createServer((request, response) => void respond(request, response));
 server.on('error', ({ code, message }) =>
-  stop(code === 'EADDRINUSE' ? `Port ${PORT} is taken. Choose another with PORT.` : message),
+  stop(code === 'EADDRINUSE' ? `Port ${PORT} is taken. Set PORT to another port.` : message),
 );
 server.listen(PORT, '127.0.0.1', () => console.log(`Listening on http://localhost:${server.address().port}`));

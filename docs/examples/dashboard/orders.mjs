@@ -47,7 +47,7 @@ const form = find('form');
 const { kind, team_id: team, status, from, to, show } = form.elements;
 const [previous, next] = document.querySelectorAll('section button');
 
-/** The markets by their ids. An object would also have what it inherits, such as `constructor`. */
+/** The markets by their ids. It is a Map, because an object also has what it inherits, such as `constructor`. */
 let markets = new Map();
 /** The records that the page shows. All come from one response. */
 let shown = { kind: KINDS.orders, records: [], start: 0 };
@@ -85,7 +85,7 @@ async function showRecords() {
     team_id: team.value,
     status: chosen.statuses.get(status.value),
     start_date: from.value,
-    // The service excludes `end_date`, so this is the day after the last.
+    // The service excludes `end_date`, so it is the day after the last.
     end_date: toDay(Date.parse(to.value) + DAY_MS),
   };
   find('section').hidden = true;

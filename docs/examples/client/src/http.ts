@@ -7,7 +7,7 @@ import { EnvHttpProxyAgent, request, type Dispatcher } from 'undici';
 
 const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
 const TRANSIENT_STATUSES = [408, 429, 500, 502, 503, 504];
-/** Codes of errors that a retry does not solve: an unverified certificate, a response that is too large or not valid gzip. */
+/** Codes of errors that a retry does not solve: an unverified certificate, or a response that is too large or not valid gzip. */
 const PERMANENT = /CERT|SIGNATURE|EXCEEDED|TOO_LARGE|^Z_/;
 
 // The signal of a request limits its time, so undici's own limits of 300 s are off.
@@ -26,11 +26,11 @@ function readProxy(name: 'http_proxy' | 'https_proxy'): string {
   const value = process.env[name] ?? process.env[name.toUpperCase()] ?? '';
   const address = /^$|:\/\//.test(value) ? value : `http://${value}`;
   if (address === '' || (/^(https?|socks5?):/.test(address) && URL.canParse(address))) return address;
-  // The value is left out, because it can contain a password.
+  // The message omits the value, because it can contain a password.
   throw new TypeError(`the environment variable ${name} is not the address of a proxy`);
 }
 
-/** A response that is not a success. One with status 200 is not from the service. */
+/** A response that is not a success. With status 200, it is not a response of the service. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
 
@@ -42,13 +42,13 @@ export class HttpError extends Error {
     readonly requestId?: string,
     readonly retryAfter?: string,
   ) {
-    // A response can contain characters that control a terminal.
+    // Replaces characters that could control a terminal.
     super(`${status} ${text.slice(0, 1000).replaceAll(/\p{C}/gu, ' ')}`);
   }
 }
 
 export interface SendOptions {
-  /** Milliseconds after which a call is no longer retried. Default: 1.5 times the operation's timeout. */
+  /** Milliseconds from the start of a call in which a retry can begin. Default: 1.5 times the operation's timeout. */
   retryForMs?: number;
   /** The time limit of one request, in milliseconds. Default: one minute more than the operation's timeout. */
   requestTimeoutMs?: number;
@@ -92,7 +92,7 @@ async function sendOnce(url: string, outgoing: Outgoing & { signal: AbortSignal 
 /** @returns ms until the next try, at least a second; Infinity if another try would not help */
 function getDelayMs(error: Error & { code?: string | number }, tries: number): number {
   const increasing = Math.min(1000 * 2 ** (tries - 1), 30_000);
-  // Without a response, the outcome is unknown, and sending the request again is safe. An error without a code is no network error.
+  // Without a response, the outcome is unknown, and sending the request again is safe. An error without a code is not a network error.
   if (!(error instanceof HttpError)) return PERMANENT.test(String(error.code ?? 'CERT')) ? Infinity : increasing;
   const { status, retryAfter } = error;
   if (retryAfter === undefined) return TRANSIENT_STATUSES.includes(status) ? increasing : Infinity;

@@ -40,7 +40,7 @@ export interface Client extends Omit<Calls, 'addPriceLists'> {
   ) => Promise<CreatedPriceLists>;
 }
 
-/** The service stored the request but no list, or lists in a different currency. `cause` is the response. */
+/** The service stored no list, or stored the lists in a different currency. `cause` is the response. */
 export class UnusableListsError extends Error {
   override readonly name = 'UnusableListsError';
 }
@@ -48,7 +48,7 @@ export class UnusableListsError extends Error {
 /**
  * @param baseUrl the part that the addresses of all operations have in common
  * @throws TypeError if `baseUrl` is not an HTTP URL, `apiKey` is empty, has a space or is not printable ASCII, or a time is
- *   not a whole number of milliseconds that a timer of Node takes
+ *   not a whole number of milliseconds that a timer of Node accepts
  */
 export function createClient(baseUrl: string, apiKey: string, options: ClientOptions = {}): Client {
   if (!/^https?:/.test(baseUrl) || !URL.canParse(baseUrl)) throw new TypeError('baseUrl must be an HTTP URL');
