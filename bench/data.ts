@@ -90,7 +90,7 @@ export function createPriceListPayload(products: number): Buffer {
   return json({ info, products: Object.fromEntries(entries) as object });
 }
 
-/** Creates the body with the most products that the service accepts: their ids and prices are as short as they can be. */
+/** Creates a body with nearly the most products that the service accepts. Their ids and prices are as short as possible. */
 export function createDensestPayload(): Buffer {
   lists += 1;
   const item = (n: number) => `"${toId(n)}":{"price_list_price":1,"expected_forward_cost_price":1}`;
@@ -110,7 +110,7 @@ interface BodyKind {
   end: string;
 }
 
-/** Creates a body with as many items as the limits for bytes and values allow. */
+/** Creates a body with nearly as many items as the limits for bytes and values allow. */
 function fillBody({ start, item, values, end }: BodyKind): Buffer {
   const { maxBytes } = PRICE_LISTS_BODY_LIMITS;
   const maxItems = Math.floor(getMaxValues(maxBytes) / values) - 10;

@@ -44,7 +44,7 @@ export async function buildVariants(): Promise<void> {
 
 export interface BenchDatabase {
   address: string;
-  /** Returns the number of calls that it has received. */
+  /** Returns the number of calls that the database has received. */
   calls: () => Promise<number>;
   /** Replaces all data with the markets, and the orders of one team for each number in `orders`. */
   fill: (orders: readonly number[]) => Promise<void>;

@@ -6,8 +6,8 @@ import { listBundled, NOT_BUNDLED } from './bundle/production.mjs';
 
 const USAGE = `Usage: node scripts/bundle-programs.mjs FOLDER
 
-Bundles the programs that run with rights in a project into FOLDER, one file each: the operator's command (price-lists.cjs), and
-the checks before and after a deployment (deploy-check.cjs, verify.cjs). The command needs only Node. The checks also need this
+Bundles each program that needs rights in a project to one file in FOLDER: the operator's command (price-lists.cjs), and the
+checks before and after a deployment (deploy-check.cjs, verify.cjs). The command needs only Node. The checks also need this
 repository, and deploy-check.cjs needs the package firebase-functions to be installed.`;
 
 const PROGRAMS = ['functions/cli/price-lists.ts', 'scripts/deploy-check.ts', 'scripts/verify.ts'];

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Creates what docs/monitoring describes, and replaces what an earlier run has created. If Google refuses a file, the
-# script goes on with the others, then prints each refused file with the reason, and exits with 1.
+# script continues with the others, then prints each refused file with the reason, and exits with 1.
 # Usage: scripts/create-monitoring.sh PROJECT NOTIFICATION_CHANNEL
 # Needs gcloud, curl and the role roles/monitoring.editor, with roles/logging.configWriter for the metrics.
 set -euo pipefail
@@ -37,7 +37,7 @@ send() {
       --data "@$file" --header 'Content-Type: application/json' "https://monitoring.googleapis.com/v3/projects/$project/$path"
 }
 
-# Sends a file. If the path names an id that exists already, replaces that resource. Prints an error response and fails.
+# Sends a file, which replaces the resource if its id exists already. If Google refuses the file, prints the response and fails.
 put() {
   local method=$1 path=$2 file=$3 status
   status=$(send "$method" "$path" "$file")

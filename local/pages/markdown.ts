@@ -34,7 +34,7 @@ const toAnchor = (heading: string): string =>
 
 export interface Link {
   text: string;
-  /** The file that it leads to, from the root of the repository. */
+  /** The file that the link leads to, from the root of the repository. */
   file: string;
 }
 

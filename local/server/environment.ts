@@ -1,6 +1,6 @@
 import { PROJECT, type LocalConfig } from './local-config';
 
-/** Sets the environment of the functions and Firestore clients. It overrides what the shell has set for another project. */
+/** Sets the environment of the functions and Firestore clients, and overrides what the shell has set for another project. */
 export function setEnvironment({ apiKey, corsAllowedOrigins, firestore }: LocalConfig): void {
   Object.assign(process.env, {
     GCLOUD_PROJECT: PROJECT,

@@ -28,7 +28,7 @@ const testBodies = {
 
 export interface TestOperation {
   method: 'GET' | 'POST';
-  /** Whether browsers may call it. */
+  /** Whether browsers may call the operation. */
   cors: boolean;
   /** A valid body, if the method is POST. */
   body?: object;

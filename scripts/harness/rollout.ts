@@ -47,7 +47,7 @@ const KILLED = [
   { key: COMPLETE, match: completes(COMPLETE), when: 'after' },
 ] as const;
 
-/** Makes a version replay, resume, sweep, release and audit the keys of another one. @throws Error if it fails to */
+/** Makes a version replay, resume, sweep, release and audit the keys of another one. @throws Error if a step fails */
 export async function checkHandover(from: Version, to: Version): Promise<void> {
   let aheadMs = 0;
   const firestore = await startFirestore({ clock: () => Date.now() + aheadMs });

@@ -125,7 +125,7 @@ function toPreflightObject(operation: Operation, components: Components): JsonOb
     operationId: `${operation.name}Preflight`,
     tags: [operation.tag],
     summary: `Preflight of ${operation.summary.toLowerCase()}`,
-    description: 'A browser sends this request before it sends the API key. It needs no API key.',
+    description: 'A browser sends this request before it sends the API key. This request needs no API key.',
     security: [],
     parameters: [{ $ref: '#/components/parameters/X-Request-Id' }, { $ref: '#/components/parameters/Origin' }],
     responses: {

@@ -62,7 +62,7 @@ describe('npm run dev', () => {
     await db.terminate();
   });
 
-  test('a file that does not compile, or throws while it is loaded, is reported, and the next save starts again', async () => {
+  test('a file that does not compile, or throws while it is loaded, is reported, and the next save restarts the functions', async () => {
     const original = readFileSync(join(folder, TEAMS), 'utf8');
     editFile(join(folder, TEAMS), original, 'export const getTeams = (;');
     await waitFor(() => local.output.stderr.includes('get-teams.ts:1:25'));

@@ -22,17 +22,17 @@ export interface ProcessExit {
 }
 
 export interface LocalServer {
-  /** Its output up to the line that begins with `Ready`. */
+  /** The server's output up to the line that begins with `Ready`. */
   printed: string;
   /** The address of an operation, below the printed origin. */
   address(operation: string): string;
   firestoreAddress: string;
   output: Readonly<{ stdout: string; stderr: string }>;
   pid: number;
-  /** Sends a signal to its process group. */
+  /** Sends a signal to the server's process group. */
   kill(signal: NodeJS.Signals): void;
   ended: Promise<ProcessExit>;
-  /** Stops it as Ctrl-C does. */
+  /** Stops the server as Ctrl-C does. */
   stop(): Promise<ProcessExit>;
 }
 

@@ -81,7 +81,7 @@ export interface paths {
         delete?: never;
         /**
          * Preflight of get warehouses
-         * @description A browser sends this request before it sends the API key. It needs no API key.
+         * @description A browser sends this request before it sends the API key. This request needs no API key.
          */
         options: operations["getWarehousesPreflight"];
         head?: never;

@@ -46,7 +46,7 @@ export class Service {
   };
 }
 
-/** Lists the ids of the collections directly below a document or the root. */
+/** Lists the ids of the collections that are directly below a document or the root and have documents. */
 function listCollectionIds({ parent, pageSize }: Requests['ListCollectionIds'], store: Store): object {
   const depth = parseParentPath(parent).split('/').length;
   const ids = new Set<string>();

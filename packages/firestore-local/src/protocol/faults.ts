@@ -27,7 +27,7 @@ export type FaultAction<K extends Rpc = Rpc> =
   /** Runs a function, and waits if it returns a promise. The function can kill a process, inspect the data, or hold the call. */
   | { readonly kind: 'call'; readonly run: (call: Call<K>) => unknown };
 
-/** An action on the calls that match. */
+/** An action, and the calls to which it applies. */
 export interface Fault<K extends Rpc = Rpc> {
   readonly rpc: K;
   /** Counts only calls for which this returns true. */
@@ -43,7 +43,7 @@ export interface Fault<K extends Rpc = Rpc> {
 
 /** Observes and removes an injected fault. */
 export interface InjectedFault {
-  /** How many calls it has affected. */
+  /** How many calls the fault has affected. */
   readonly count: number;
   /** Resolves with the first affected call, when the fault applies. */
   readonly fired: Promise<Call>;
