@@ -11,7 +11,7 @@ Checks what a change must pass besides .ci/run:
 
 1. If a tag is given, the versions agree with it.
 2. The API description breaks no client of an earlier revision.
-3. This code and that revision take over each other's attempts, which takes some minutes.
+3. This code and that revision take over each other's attempts. This check takes some minutes.
 
 The third check also runs if the second fails, and both are reported.
 

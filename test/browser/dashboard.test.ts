@@ -211,7 +211,7 @@ describe('the page of warehouses', () => {
     await waitForText('[role=alert]', /^401 Unauthorized \(X-Request-Id: [0-9a-f-]{36}\)$/);
   });
 
-  test('gets no response from another origin, and says what to check', async () => {
+  test('gets no response if its origin is not allowed, and says what to check', async () => {
     await open(other);
     await waitForText('[role=alert]', /^This page got no response\./);
     expect(await readText('[role=alert]')).toMatch(/base address\. .* status 429, .* allow the origin /);

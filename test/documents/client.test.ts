@@ -42,7 +42,7 @@ export const wrongCalls = (client: Client) => [
   client.addPriceLists(),
 ];
 
-describe('against the service', () => {
+describe('the client against the service', () => {
   let client: Client;
   beforeAll(() => (client = createClient(baseUrl, KEY)));
 
@@ -65,7 +65,7 @@ describe('against the service', () => {
   });
 });
 
-describe('against a stub', () => {
+describe('the client against a stub', () => {
   const retries: [reason: string, delayMs: number][] = [];
   beforeEach(() => (retries.length = 0));
   const createStubClient = ({ url }: Stub, options: ClientOptions = {}) =>
@@ -121,18 +121,18 @@ test.each([
   ['a base URL that is not HTTP', 'ftp://127.0.0.1', KEY, /baseUrl/],
   ['no API key', 'http://127.0.0.1:1', '', /apiKey/],
   ['an API key with a line break', 'http://127.0.0.1:1', 'a\nb', /apiKey/],
-])('rejects %s before the first try', (_, url, apiKey, message) => {
+])('createClient rejects %s', (_, url, apiKey, message) => {
   const create = () => createClient(url, apiKey);
   expect(create).toThrow(TypeError);
   expect(create).toThrow(message);
 });
 
-test.each([Number.NaN, 0, 0.5, -1, Infinity, 2 ** 31])('rejects a time of %d ms before the first try', (ms) => {
+test.each([Number.NaN, 0, 0.5, -1, Infinity, 2 ** 31])('createClient rejects a time of %d ms', (ms) => {
   expect(() => createClient('http://127.0.0.1:1', KEY, { retryForMs: ms })).toThrow('retryForMs must be ');
   expect(() => createClient('http://127.0.0.1:1', KEY, { requestTimeoutMs: ms })).toThrow('requestTimeoutMs must be ');
 });
 
-describe('with proxy variables', () => {
+describe('the client with proxy variables', () => {
   afterEach(() => jest.restoreAllMocks());
 
   /** Imports the client in an environment, and calls an operation of a host that only a proxy can reach. */

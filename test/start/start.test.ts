@@ -44,7 +44,7 @@ function listEmptyFields(text: string): string[] {
   return [...hasValue].flatMap(([path, isFilled]) => (isFilled ? [] : [path]));
 }
 
-describe('with free ports and otherwise defaults', () => {
+describe('npm start with free ports and other defaults', () => {
   const dataDir = temporaryFolder();
   let local: LocalServer;
   beforeAll(async () => {
@@ -85,7 +85,7 @@ describe('with free ports and otherwise defaults', () => {
     expect(stderr).toContain(name);
   });
 
-  test('Ctrl-C stops it with exit code 0, and it finds its data when it starts again', async () => {
+  test('ends with exit code 0 after Ctrl-C, and finds its data at the next start', async () => {
     const db = createFirestoreClient(local.firestoreAddress);
     await db.doc('teams/team-islands').delete();
     await db.doc('teams/team-mine').set({ name: 'Mine', country_iso: 'FRA' });
@@ -117,7 +117,7 @@ test('the server ends with npm, although the shell between them passes no signal
   expect((await local.ended).stdout).toContain('Stopped.');
 });
 
-describe('with no sample data, no key and no origins', () => {
+describe('npm start with no sample data, no key and no origins', () => {
   let local: LocalServer;
   beforeAll(async () => {
     local = await startLocalServer({ SAMPLE_DATA: 'false', API_KEY: '', CORS_ALLOWED_ORIGINS: '' });
@@ -198,7 +198,7 @@ const orders = JSON.stringify({
   end_date: '2026-08-01',
 });
 
-describe('with the settings of a shell for other projects and for a proxy', () => {
+describe('npm start with the settings of a shell for other projects and for a proxy', () => {
   let local: LocalServer;
   beforeAll(async () => {
     local = await startLocalServer({
