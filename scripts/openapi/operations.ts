@@ -39,7 +39,7 @@ export interface OperationDescription {
     invalidExample: object;
   };
   response: Described & { description: string; headers?: HeaderName[] };
-  /** Errors besides those that all operations, or all bodies, have in common. */
+  /** Errors besides those of all operations, and those of all operations with a body. */
   errors?: ErrorCode[];
 }
 

@@ -103,7 +103,7 @@ describe('npm start with free ports and other defaults', () => {
   });
 });
 
-test('the last line says that the data is gone if its folder was deleted', async () => {
+test('the last line of npm start says that the data is gone if its folder was deleted', async () => {
   const dataDir = temporaryFolder();
   const local = await startLocalServer({ DATA_DIR: dataDir });
   rmSync(dataDir, { recursive: true });

@@ -42,14 +42,14 @@ export function readCount([message, ...others]: readonly Message[]): string {
   return toText(message['alias']) || 'field_1';
 }
 
-/** The numbers of a descending order, and of a conjunction, in the protocol. */
+/** The protocol's numbers for a descending order and for AND. */
 const DESCENDING = 2;
 const AND = 1;
 
-/** The operators by their numbers in the protocol. The server refuses all others. */
+/** The operators by the protocol's numbers. The server refuses all others. */
 const OPERATORS: Readonly<Record<number, Operator>> = { 1: '<', 2: '<=', 3: '>', 4: '>=', 5: '==', 8: 'in' };
 
-/** The number in the protocol of the operator that SDKs send for `== null`. */
+/** The protocol's number for the operator that SDKs send for `== null`. */
 const IS_NULL = 3;
 
 function readFilter(message: Message): Filter {

@@ -148,5 +148,5 @@ function refuse(path: string, response: ResponseStream): void {
   response.end();
 }
 
-/** The number of `TargetChange.REMOVE` in the protocol. Without target ids, it removes all targets. */
+/** The protocol's number for `TargetChange.REMOVE`. Without target ids, it removes all targets. */
 const REMOVE = 2;

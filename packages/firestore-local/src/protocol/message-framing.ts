@@ -7,7 +7,7 @@ import { RpcError, invalid } from './errors';
 
 const HEAD_BYTES = 5;
 
-/** https://firebase.google.com/docs/firestore/quotas: the maximum size of a request, and so of a commit. */
+/** The maximum size of a request, and so of a commit: https://firebase.google.com/docs/firestore/quotas. */
 const MAX_REQUEST_BYTES = 10 * 1024 * 1024;
 
 /** The upper bound of the memory for open calls of all clients. Eight commits of the maximum size fit. */
