@@ -105,12 +105,12 @@ async function confirmResume(
   const named = records.slice(0, MAX_NAMED).map(({ boq_list_id }) => quoteId(boq_list_id));
   const more = records.length > MAX_NAMED ? `${count(records.length, 'key')}, such as ` : '';
   const keys = `${more}${named.join(', ')}`;
-  const products = records.reduce((sum, { lists, products_count }) => sum + (lists === null ? 0 : products_count), 0);
-  const lists =
-    products === 0
-      ? 'There are no lists, because no market matched.'
-      : `The entries of ${count(products, 'product')} are written, and the lists become ready.`;
-  await terminal.confirm(`This resumes ${keys}. ${lists} The response is stored for the client.`, workContext.signal);
+  const products = count(
+    records.reduce((sum, { products_count }) => sum + products_count, 0),
+    'product',
+  );
+  const effect = `The entries of ${products} are written, and the lists become ready.`;
+  await terminal.confirm(`This resumes ${keys}. ${effect} The response is stored for the client.`, workContext.signal);
 }
 
 function printResult(result: ResumeResult, { json }: ResumeOptions, { terminal }: CommandContext): void {

@@ -28,7 +28,10 @@ export async function sweepKeys({ dryRun, json }: SweepCommandOptions, context: 
     const text = `${formatTime(time)}  ${quoteId(boq_list_id)} ${result}${suffix}\n`;
     return terminal.write(json === true ? toJsonLine({ time, boq_list_id, result, reason }) : text, signal);
   };
-  const onUnreadable = (path: string) => terminal.writeError(`${describeUnreadable(path)}\n`, signal);
+  const onUnreadable = (path: string) => {
+    found += 1;
+    return terminal.writeError(`${describeUnreadable(path)}\n`, signal);
+  };
   if (dryRun === true) {
     for (const key of await readAllDueKeys(context)) {
       if (key.record === 'unreadable') await onUnreadable(key.reference.path);

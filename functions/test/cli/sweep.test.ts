@@ -32,13 +32,13 @@ test('the sweep prints the result for each key, and with --dry-run only what it 
   await expectReplayed('crashed');
 });
 
-test('the sweep names a key record that it cannot read, and resumes the others', async () => {
+test('the sweep names a key record that it cannot read', async () => {
   await failAttempt('newer', CRASHED);
   await getKey('newer').update({ schema_version: 2 });
-  await failAttempt('first', CRASHED);
-  const warning = `price_list_idempotency/${keyDocumentId('newer')} cannot be read, so it is left out. `;
-  expect(await runCommand('sweep')).toMatchObject({ code: 0, err: expect.stringContaining(warning) as string });
-  await expectReplayed('first');
+  const { code, out, err } = await runCommand('sweep');
+  expect([code, out]).toEqual([0, '']);
+  expect(err).toContain(`price_list_idempotency/${keyDocumentId('newer')} cannot be read, so it is left out. `);
+  expect(err).not.toContain('Nothing to do');
 });
 
 test.each([
