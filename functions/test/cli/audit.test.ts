@@ -3,7 +3,7 @@ import type { PriceListsResponse } from '../../src/lib/schemas/responses';
 import { usePriceListService } from '../support/price-list-service';
 import { parseLines, runCommand } from './command';
 
-/** The audit as a command. functions/test/modules/price-lists/audit.test.ts tests which violations it finds. */
+/** Tests the audit as a command. functions/test/modules/price-lists/audit.test.ts tests which violations it finds. */
 
 const { service, createBody } = usePriceListService();
 

@@ -34,7 +34,7 @@ test('of two writers that create one file at once, one writes all of it, and the
   expect(readdirSync(folder)).toEqual(['prices.csv']);
 });
 
-test('a file that another program makes during the writing stays as it is', async () => {
+test('a file that another program creates during the writing stays as it is', async () => {
   const content = function* () {
     yield 'ours';
     writeFileSync(file, 'theirs');
@@ -50,7 +50,7 @@ test('a link to a file that does not exist stays as it is', async () => {
   expect(readdirSync(folder)).toEqual(['prices.csv']);
 });
 
-test('an error of the content is thrown, and leaves no file', async () => {
+test('an error from the content is thrown, and leaves no file', async () => {
   const error = new Error('Firestore failed');
   const content = function* () {
     yield 'a';
@@ -60,7 +60,7 @@ test('an error of the content is thrown, and leaves no file', async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('the reason of a failure is the real one', async () => {
+test('the error names the actual reason for a failure', async () => {
   file = join(folder, 'missing', 'prices.csv');
   await expect(writeNewFile(file, ['a'])).rejects.toEqual(refused('its folder does not exist'));
   writeFileSync(join(folder, 'file'), '');

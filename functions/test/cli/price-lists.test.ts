@@ -312,7 +312,7 @@ test('show prints a key record that cannot be read, by its hash too, and no othe
   expect(await readRecord()).toEqual(stored);
 });
 
-describe('list, show and report name the same next step', () => {
+describe('the next step', () => {
   const failed = { status: 'requires_review', response: null, failure: 'x' };
   const running = { status: 'processing', response: null };
 
@@ -329,7 +329,7 @@ describe('list, show and report name the same next step', () => {
     ['that is completed', { failure: null }, null, undefined],
     ['that is completed without lists', { lists: null }, 'release', RELEASE],
     ['that is released', { status: 'released', response: null }, 'send', 'the client can send the request again'],
-  ])('of a key %s', async (_, update, next, text) => {
+  ])('of a key %s is the same in list, show and report', async (_, update, next, text) => {
     await submit();
     await getKey(KEY).update(update);
     const { status } = (await readRecord()) as Partial<KeyRecord>;
@@ -346,7 +346,7 @@ describe('list, show and report name the same next step', () => {
     expect(end).toBe(text && `${text}${id}\n`);
   });
 
-  test('of a key that cannot be read: none, and report says that it cannot be read', async () => {
+  test('of a key that cannot be read is missing in report, which says that the key is unreadable', async () => {
     await submit();
     await getKey(KEY).update({ owner: 1 });
     expect(parseLines((await run('report', '--json')).out)).toMatchObject([{ status: 'unreadable', next: null }]);
@@ -384,7 +384,7 @@ test.each<[args: string[], error: string]>([
   [['show', 'a', '--json', '--payload', 'x'], 'cannot be used with'],
   [['audit', '--sample', 'all'], 'from 0 to 999999'],
   [['audit', '--sample', '3', '--full'], 'cannot be used with'],
-])('%j prints an error and names --help', async (args, error) => {
+])('the arguments %j print an error that names --help', async (args, error) => {
   const { code, out, err } = await run(...args);
   expect([code, out]).toEqual([2, '']);
   expect(err).toMatch(/^error: /);

@@ -12,7 +12,7 @@ import { createPriceListBody } from '../support/submissions';
 import { waitUntilFired } from '../support/wait-for';
 import { runCommand } from './command';
 
-/** The command in a process of its own, as an operator runs it: its exit codes, signals and closed output. */
+/** Tests the exit codes, signals and closed output of the command in its own process, as an operator runs it. */
 
 const { service, getKey, failAttempt } = usePriceListService();
 const folder = mkdtempSync(join(tmpdir(), 'command-'));
@@ -100,12 +100,12 @@ test.each(['SIGTERM', 'SIGHUP'] as const)(
   },
 );
 
-test('if its output is closed, a sweep fails the resume that it holds, as after Ctrl-C', async () => {
+test('if its output is closed, a sweep fails its running resume, as after Ctrl-C', async () => {
   for (const key of ['a', 'b']) await failAttempt(key, { failure_cause: 'stopped' });
   const hung = await delayEntries('b');
   await delayEntries('a', hung.fired);
   const sweep = start('sweep');
-  // The first line is about a, and is written while b is in progress.
+  // The first line is about `a`, and the sweep writes it while `b` is in progress.
   sweep.process.stdout.destroy();
   const { code, err } = await sweep.output;
   expect([code, err]).toEqual([1, expect.not.stringContaining('EPIPE')]);
@@ -122,7 +122,7 @@ describe('an output that could not be written makes the exit code 1', () => {
     expect(await runInShell('"$@" 2>/dev/full', 'list')).toMatchObject({ code: 1 });
   });
 
-  test('by a sweep, and the key that nobody saw stays due', async () => {
+  test('by a sweep, and the key that it could not report stays due', async () => {
     await failAttempt('a', { failed_tries: 4, failure_cause: 'unavailable' });
     expect(await runInShell('"$@" >/dev/full', 'sweep', '--json')).toMatchObject(lost);
     expect(JSON.parse((await runCommand('sweep', '--json')).out)).toMatchObject({ boq_list_id: 'a', result: 'left' });

@@ -107,7 +107,7 @@ test('report is a table, or CSV that no spreadsheet takes for formulas', async (
   expect(row).toMatch(/^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ","'=cmd","line\nbreak, ""quoted""",/);
 });
 
-test('a terminal without a size gets whole lines, with columns of wide characters in line', async () => {
+test('a terminal without a size gets whole lines, and aligns columns of wide characters', async () => {
   await submit('価'.repeat(20), { name: 'the last column' });
   const { out } = await runCommandAtTerminal('', 'report');
   expect(out).toMatch(/:\d\d {2}価{11}… {3}completed .*the last column\n/);
@@ -129,7 +129,7 @@ test.each([
   ['behind spaces and invisible characters', ' \u00a0\u200b\ufeff\u3164=1', " \u00a0\u200b\ufeff\u3164'=1"],
   ['of full width', ';＝1', ";'＝1"],
   ['in the middle of a text', 'a=1 - b@c;d', 'a=1 - b@c;d'],
-])('a formula character %s', (_, text, cell) => {
+])('a formula character %s gets an apostrophe only where it can begin a cell', (_, text, cell) => {
   expect(formatCsv([text])).toBe(`"${cell}"\r\n`);
 });
 
@@ -187,7 +187,7 @@ describe('keys that failed for different causes', () => {
     for (const key of ['key 1', 'key 2']) await failAttempt(key, { failure_cause: 'unavailable', failed_tries: 4 });
   });
 
-  test('list begins with the causes, shows the oldest, and says how to see more', async () => {
+  test('list begins with the causes, shows the oldest keys, and says how to see more', async () => {
     await getKey('key 1').update({ updated_at: 1 });
     const { out } = await run('list', '--limit', '2');
     expect(out).toMatch(/^3 keys need an operator, oldest first\.\n\n {4}\w+ +\d keys?, /);
@@ -202,7 +202,7 @@ describe('keys that failed for different causes', () => {
     expect(failed.out).not.toContain('--cause');
   });
 
-  test('resume --cause resumes those of one cause after a confirmation, and none in a dry run', async () => {
+  test('resume --cause resumes the keys of one cause after a confirmation, and none in a dry run', async () => {
     const dry = await run('resume', '--cause', 'unavailable', '--dry-run');
     expect(dry).toMatchObject({ code: 0, err: expect.stringContaining('2 keys would be resumed.\n') as string });
     expect(dry.out.match(/^"key \d": would be resumed\. It failed: /gm)).toHaveLength(2);

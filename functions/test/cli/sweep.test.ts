@@ -6,7 +6,7 @@ import { CRASHED } from '../support/failed-attempts';
 import { usePriceListService } from '../support/price-list-service';
 import { parseLines, runCommand } from './command';
 
-/** The sweep as a command. functions/test/modules/price-lists/sweep.test.ts tests what it decides about a key. */
+/** Tests the sweep as a command. functions/test/modules/price-lists/sweep.test.ts tests what it decides about a key. */
 
 const { service, getKey, failAttempt, expectReplayed } = usePriceListService();
 

@@ -11,7 +11,7 @@ test.each([
   ['of emoji and too long', '😀😀😀', 4, '😀… '],
   ['of an emoji of several characters', FAMILY, 3, `${FAMILY} `],
   ['with a combining accent', 'e\u0301ab', 4, 'e\u0301ab '],
-])('a cell whose text is %s has its width', (_, text, width, cell) => {
+])('a text (%s) fills its cell exactly', (_, text, width, cell) => {
   expect(fit(text, width)).toBe(cell);
 });
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { parse } from 'yaml';
 import { runProgramSync } from '../../../scripts/harness/programs';
 
-/** The jobs of release.yml attest and publish exactly the files that the job `build` has made. The tests run their scripts. */
+/** The jobs `attest` and `publish` of release.yml fail if the files of the job `build` have changed. The tests run their scripts. */
 
 const { jobs } = parse(readFileSync('.github/workflows/release.yml', 'utf8')) as {
   jobs: Record<string, { steps: { run?: string }[] } | undefined>;
@@ -28,7 +28,7 @@ function writeFiles(folder: string, files: Files): void {
   }
 }
 
-/** Runs those scripts of a job that contain a text, in a folder of the job's own. @returns the exit code of the last one */
+/** Runs those scripts of a job that match a pattern, in the job's own folder, until one fails. @returns the last exit code */
 function runJob(name: string, text: RegExp, env: Record<string, string> = {}): number | null {
   const cwd = join(parent, name);
   mkdirSync(cwd, { recursive: true });
@@ -49,7 +49,7 @@ function runJob(name: string, text: RegExp, env: Record<string, string> = {}): n
   return 0;
 }
 
-/** Lets the job `build` make the files, and another job replace them. @returns the digest that the job hands on */
+/** Lets the job `build` make the files, and then replaces some. @returns the digest that the job hands on */
 function build(replaced: Files = {}, partner: Files = PARTNER): string {
   writeFiles('build/release', BUILT);
   const output = join(parent, 'output');
@@ -74,13 +74,13 @@ describe.each(['attest', 'publish'])('the job %s fails', (job) => {
     expect(runJob(job, /gh /, { DIGEST: build(replaced) })).not.toBe(0);
   });
 
-  test('if the build has handed on nothing', () => {
+  test('if the build has handed on no digest', () => {
     build();
     expect(runJob(job, /gh /, { DIGEST: '' })).not.toBe(0);
   });
 });
 
-test('the archive for partners adds nothing else to the release, and replaces no file', () => {
+test('the artifact for partners adds only its archive to the release, and replaces no file', () => {
   const digest = build({}, { ...PARTNER, 'functions-v1.2.3.tgz': 'another package', 'more.tgz': 'x' });
   expect(runJob('publish', /gh /, { DIGEST: digest })).toBe(0);
   const [, , , ...published] = readFileSync(join(parent, 'published'), 'utf8').split(' --')[0]?.split(' ') ?? [];

@@ -4,7 +4,7 @@ import { REGION } from '../../src/lib/region';
 import { operationNames } from '../../../scripts/harness/operations';
 import { DEPLOY_PACKAGE } from '../../../scripts/harness/deployed';
 
-/** The manifest that Firebase's tools read from the deploy package. */
+/** Tests the manifest that Firebase's tools read from the deploy package. */
 
 const getAddress = (account: string) => `${account}@{{ params.PROJECT_ID }}.iam.gserviceaccount.com`;
 

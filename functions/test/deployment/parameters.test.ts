@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { parseParameters, readParameters } from '../../../scripts/deploy/parameters';
 
 /**
- * What firebase-tools 15.34.2 makes of these files (lib/functions/env.js): the same values. It also takes some of the lines
- * that are refused here, but not as they look.
+ * firebase-tools 15.34.2 (lib/functions/env.js) reads the same values from these texts. It also accepts some of the lines
+ * that are refused here, but reads values from them that their authors would not expect.
  */
 
 test.each<[title: string, text: string, values: Record<string, string>]>([
@@ -32,7 +32,7 @@ test.each<[title: string, line: string]>([
   ['a name in lowercase', 'a=1'],
   ['a name that begins with a digit', '1A=1'],
   ['a quotation mark that does not end', 'A="1'],
-  ['text behind a quotation mark', 'A="1" 2'],
+  ['text after a closing quotation mark', 'A="1" 2'],
   ['a backslash in quotation marks', 'A="a\\nb"'],
   ['a carriage return alone', 'A=1\rB=2'],
   ['a carriage return alone in a comment', 'A=1 # c\rB=2'],
@@ -41,7 +41,7 @@ test.each<[title: string, line: string]>([
   expect([values, invalidLines]).toEqual([{ X: '1', Y: '2' }, [2]]);
 });
 
-test('the file of the project is merged over the file of all projects', () => {
+test('the values in the file of the project replace those in the file of all projects', () => {
   const folder = mkdtempSync(join(tmpdir(), 'parameters-'));
   expect(readParameters('my-project', folder)).toEqual({ parameters: {}, invalidLines: [] });
   writeFileSync(join(folder, '.env'), 'A=1\nB=2\nC\n');

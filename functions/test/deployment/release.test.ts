@@ -23,7 +23,7 @@ const BUILD_INPUTS = [
 
 const TOMORROW = resolve('functions/test/deployment/tomorrow.mjs');
 
-/** Inside the repository, because hard links need one file system. */
+/** The folder is inside the repository, because hard links need one file system. */
 mkdirSync('functions/.dev', { recursive: true });
 const parent = mkdtempSync(resolve('functions/.dev/builds-'));
 afterAll(() => rmSync(parent, { recursive: true }));
@@ -58,7 +58,7 @@ function readBuild(deployPackage: string, programs: string): Map<string, string>
   return new Map(shipped.map(([name, folder, file]) => [`${name}/${file}`, readFileSync(join(folder, file), 'utf8')]));
 }
 
-test('a build in another folder, on another day, without a Git repository, and with another setting of npm, has the same bytes as that of this folder, and names no folder', async () => {
+test('a build in another folder, on another day, without a Git repository, and with another setting of npm, has the same bytes as that of this folder, which it does not name', async () => {
   const programs = join(parent, 'programs');
   await runProgram(process.execPath, ['scripts/bundle-programs.mjs', programs]);
   const first = readBuild(DEPLOY_PACKAGE, programs);

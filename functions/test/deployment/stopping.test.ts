@@ -24,7 +24,7 @@ const readStatuses = async ({ db }: DeployedPackage, collection: string) =>
   (await db.collection(collection).get()).docs.map((document) => document.get('status') as unknown);
 
 testInWorld(
-  'a creation under way is completed; one that comes after the signal is rejected, and claims nothing',
+  'a creation under way is completed, and one that arrives after the signal is rejected and claims nothing',
   async (world) => {
     const deployed = await world.start('addPriceLists');
     const held = world.firestore.faults.inject({
@@ -88,7 +88,7 @@ testInWorld(
   },
 );
 
-testInWorld('a creation that hangs after its client has left fails, and is logged', async (world) => {
+testInWorld('a creation that hangs after its client has left fails, and the instance logs it', async (world) => {
   const deployed = await world.start('addPriceLists');
   const action = { kind: 'hang' } as const;
   const entries = world.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action });

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parse } from 'yaml';
 
-/** A job that can act for the project, sign or publish executes no file of another job. */
+/** Tests that a job that can act for the project, sign or publish executes no file of another job. */
 
 interface Step {
   uses?: string;

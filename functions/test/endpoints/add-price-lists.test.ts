@@ -7,7 +7,7 @@ import { readAllRecords, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody, parseSubmission, type PriceListBody } from '../support/submissions';
 
-/** Add price lists over HTTP. ../modules/price-lists tests what it stores, and why a creation fails. */
+/** Tests add price lists over HTTP. ../modules/price-lists tests what it stores, and why a creation fails. */
 
 const service = useTestService({ addPriceLists });
 beforeEach(() => writeMarket(service.db));

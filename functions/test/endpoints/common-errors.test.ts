@@ -3,7 +3,7 @@ import { operationNames, operations } from '../../../scripts/harness/operations'
 import { TEST_API_KEY, useTestService, type TestRequest } from '../support/service';
 import { withLabels } from '../support/validation';
 
-/** Error responses that all operations share, and the order of their checks. */
+/** Tests the error responses that all operations share, and the order of the checks. */
 
 const METHODS = ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS', 'PROPFIND'] as const;
 
@@ -45,7 +45,7 @@ describe.each(operationNames)('%s returns', (name) => {
     test.each<[string, NonNullable<TestRequest['headers']>]>([
       ['no key', { 'x-api-key': undefined }],
       ['another key', { 'x-api-key': 'test-key-2' }],
-      ['a key sent twice, which is one joined value', { 'x-api-key': [TEST_API_KEY, TEST_API_KEY] }],
+      ['a key sent twice, which Node joins into one value', { 'x-api-key': [TEST_API_KEY, TEST_API_KEY] }],
       ['a key in another header', { 'x-api-key': undefined, authorization: `Bearer ${TEST_API_KEY}` }],
     ])('for %s', async (_, headers) => {
       const response = await expectRejected({ ...valid, headers });

@@ -5,7 +5,7 @@ import { writeRecords } from '../support/stored';
 
 const service = useTestService(functions);
 
-/** CORS of get warehouses, the only operation that a browser page can call. */
+/** Returns the CORS headers. Only responses of get warehouses have any. */
 
 const corsHeaders = (headers: object) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-')));
@@ -83,7 +83,7 @@ test.each([
   expect(varies(headers.vary).filter((name) => name === 'Origin')).toHaveLength(1);
 });
 
-test('an allowed origin that no browser sends stops the start of get warehouses', () => {
+test('get warehouses does not start if no browser sends an allowed origin', () => {
   jest.replaceProperty(process, 'env', { ...process.env, CORS_ALLOWED_ORIGINS: `${TEST_ORIGIN}/` });
   const load = () => jest.isolateModules(() => jest.requireActual('../../src/get-warehouses'));
   expect(load).toThrow(`CORS_ALLOWED_ORIGINS: "${TEST_ORIGIN}/" is not an origin`);

@@ -5,7 +5,7 @@ import { TEST_PROJECT } from '../support/firestore';
 import { createPriceListBody } from '../support/submissions';
 import { useTestService } from '../support/service';
 
-/** The service and the command in a database other than `(default)`, as after a restore. */
+/** Tests the service and the command in a database other than `(default)`, as after a restore. */
 
 const service = useTestService(functions);
 let restored: Firestore;

@@ -4,7 +4,7 @@ import { writeRecords } from '../support/stored';
 
 const service = useTestService({ getOrdersByTeam });
 
-/** Before 1970, so that all times are negative. */
+/** The range is before 1970, so that all times are negative. */
 const JANUARY = { team_id: 'team-1', status: 'ALL', start_date: '1960-01-01', end_date: '1960-02-01' };
 const START = Date.UTC(1960, 0, 1);
 const END = Date.UTC(1960, 1, 1);

@@ -4,7 +4,7 @@ import { getWarehouses } from '../../src/get-warehouses';
 import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 
-/** The operations that return all records of a collection. */
+/** Tests the operations that return all records of a collection. */
 
 const service = useTestService({ getMarkets, getTeams, getWarehouses });
 

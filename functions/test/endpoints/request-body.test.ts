@@ -5,7 +5,7 @@ import { operations, postOperationNames, type PostOperationName } from '../../..
 import { TEST_API_KEY, useTestService } from '../support/service';
 import { waitFor } from '../support/wait-for';
 
-/** Tests limits and forms of bodies from outside. ../modules/lib/http tests the reader of bodies alone. */
+/** Tests limits and forms of bodies over HTTP. ../modules/lib/http tests the reader of bodies alone. */
 
 const MIB = 1_048_576;
 const MAX_BODY_BYTES = { getOrdersByTeam: MIB, supplyOrdersInvoices: MIB, addPriceLists: 32 * MIB } as const;

@@ -12,7 +12,7 @@ import { usePriceListService } from '../support/price-list-service';
 import { writeRecords } from '../support/stored';
 import { waitUntilFired } from '../support/wait-for';
 
-/** The scheduled sweep, called by firebase-functions-test. modules/price-lists/sweep.test.ts tests its decisions. */
+/** Tests the scheduled sweep, called by firebase-functions-test. ../modules/price-lists/sweep.test.ts tests its decisions. */
 
 const { service, getKey, failAttempt, expectReplayed } = usePriceListService();
 
@@ -62,7 +62,7 @@ test('a sweep that the instance stops fails its resume, which does not count as 
   expect((await getKey('a').get()).data()).toMatchObject({
     status: 'requires_review',
     failure_cause: 'stopped',
-    // The lease that ended before the resume.
+    // Counts the lease that expired before the resume.
     failed_tries: 1,
     actions: [],
   });

@@ -10,7 +10,7 @@ import { CRASHED } from '../support/failed-attempts';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
-/** A function stops itself before the platform would end it. */
+/** Tests that a function stops itself before the platform would end it. */
 
 const service = useTestService({ getTeams, addPriceLists });
 beforeEach(() => writeMarket(service.db));

@@ -10,10 +10,10 @@ const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 const spaces = (bytes: number) => Buffer.alloc(bytes, ' ');
 
-/** 146 kB of gzip that inflate to slightly more than the limit. */
+/** A gzip body of 146 kB that inflates to slightly more than the limit. */
 const BOMB = gzipSync(spaces(MAX_BODY_BYTES + 2), { level: 1 });
 
-/** Generates a hostile value in one of seven requests, otherwise undefined for the valid one. */
+/** Generates a hostile value for one request in seven. The others get undefined, and then use the valid value. */
 const sometimes = <T>(hostile: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 6, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: hostile });
 

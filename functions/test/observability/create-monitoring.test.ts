@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runProgramSync } from '../../../scripts/harness/programs';
 
-/** scripts/create-monitoring.sh with stubs of gcloud and curl, which refuse the files whose names are in REFUSE. */
+/** Runs scripts/create-monitoring.sh with stubs of gcloud and curl, which refuse the files whose names are in REFUSE. */
 
 const STUB = `#!/bin/bash
 echo "$(basename "$0") $*" >> "$CALLS"
@@ -48,14 +48,14 @@ const files = globSync('docs/monitoring/**/*.json').sort();
 const sent = (stdout: string) => [...stdout.matchAll(/^Sent: (.*)$/gm)].map(([, file]) => file).sort();
 const OLD = 'policy-1\\tThe sweep has stopped\\npolicy-2\\tRemoved since\\n';
 
-test('sends every file of a first deployment, and exits with 0', () => {
+test('the script sends every file of a first deployment, and exits with 0', () => {
   const { status, stdout, stderr, calls } = run();
   expect([status, stderr]).toEqual([0, '']);
   expect(sent(stdout)).toEqual(files);
   expect(calls).not.toMatch(/update|PATCH|delete/);
 });
 
-test('replaces what an earlier run has created', () => {
+test('the script replaces what an earlier run has created', () => {
   const { status, stdout, calls } = run({ old: OLD });
   expect(status).toBe(0);
   expect(sent(stdout)).toEqual(files);
@@ -70,7 +70,7 @@ test('replaces what an earlier run has created', () => {
 test.each([
   ['a first deployment', ''],
   ['a later one, which keeps the old policy of a refused one', OLD],
-])('goes on after the refused files of %s, names each with the reason, and exits with 1', (_, old) => {
+])('the script goes on after the refused files of %s, names each with the reason, and exits with 1', (_, old) => {
   const names = ['audits', 'read-latency', 'getTeams', 'sweep-stopped', 'dashboard'];
   const { status, stdout, stderr, calls } = run({ refuse: names.join(' '), old });
   expect(status).toBe(1);

@@ -7,8 +7,8 @@ import { fromProto3JSON, toProto3JSON } from 'proto3-json-serializer';
 import { Root } from 'protobufjs';
 
 /**
- * Google's protos accept the files of docs/monitoring, and the files keep the rules that Google publishes beyond
- * the protos. Without these rules, the first that judges a file is the API, during a deployment.
+ * Checks the files of docs/monitoring against Google's protos, and against rules that the protos state only in comments
+ * or that Google publishes elsewhere. Otherwise the API would be the first to reject a file, during a deployment.
  */
 
 const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
@@ -31,7 +31,7 @@ test.each(globSync('docs/monitoring/**/*.json'))('%s is what Google’s protos d
   expect(message && toProto3JSON(message)).toMatchObject(file);
 });
 
-/** Checks of a file, by the source of a rule and its words. A source is a proto or a page of Google, or a report of an error. */
+/** Checks of a file, by the source and the words of a rule. A source is a proto, a page of Google, or a report of an error. */
 type Rules<File> = Record<string, Record<string, (file: File, name: string) => boolean>>;
 
 interface Threshold {

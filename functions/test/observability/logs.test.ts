@@ -30,7 +30,7 @@ const errorReport = (firstLine: string) => ({
 
 describe('the line of a request', () => {
   test.each(operationNames)(
-    '%s: has the operation, its times, its count, its key, and the calls that reached Firestore',
+    'to %s has the operation, its times, its count, its API key, and the calls that reached Firestore',
     async (name) => {
       const calls = service.recordCalls();
       const result = await service.call(name, valid(name));
@@ -99,7 +99,7 @@ describe('the line of a request', () => {
     expect(lines('request')[0]?.['reason']).toContain('CORS_ALLOWED_ORIGINS');
   });
 
-  test('counts the retries of a read, and their pauses as time that it waited for Firestore', async () => {
+  test('counts the retries of a read, and counts their pauses as time spent waiting for Firestore', async () => {
     service.firestore.faults.inject({ rpc: 'RunQuery', times: 2, action: { kind: 'error', code: 'UNAVAILABLE' } });
     const calls = service.recordCalls();
     await service.call('getTeams');
@@ -142,7 +142,7 @@ describe('the trace of a request', () => {
 describe('the life of a price list', () => {
   const life = () => service.log.filter(({ event }) => String(event).startsWith('price_list_'));
 
-  test('claimed and completed, under the request’s id and the ids of its records', async () => {
+  test('is logged as claimed and completed, with the request’s id and the ids of its records', async () => {
     const { json, headers } = await service.call('addPriceLists', { json: createPriceListBody(3) });
     const { document_id, price_list } = json as { document_id: string; price_list: { id: string } };
     const ids = { request_id: headers['x-request-id'], document_id, price_list_id: price_list.id, products_count: 3 };
@@ -168,7 +168,7 @@ describe('the life of a price list', () => {
     expect(lines('request')).toMatchObject([facts]);
   });
 
-  test('failed, with an ERROR that says that an operator is needed', async () => {
+  test('is logged as failed, with an ERROR that says that an operator is needed', async () => {
     service.firestore.faults.inject({
       rpc: 'Commit',
       match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),

@@ -11,7 +11,7 @@ import { useTestService, type LogLine } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
 /**
- * Each name in a file of docs/monitoring exists: in a line that the service or the audit logs, in another of these
+ * Checks that each name in a file of docs/monitoring exists: in a line that the service or the audit logs, in another of these
  * files, or in the runbook. What Google does with the files is not tested.
  */
 

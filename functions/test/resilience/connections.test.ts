@@ -20,7 +20,7 @@ import { waitUntilFired } from '../support/wait-for';
 
 /**
  * A connection goes silent, or the server is unreachable for a while. All time limits of a call are shorter than in
- * production by the same factor, so that it shows whether retries last longer than it takes to replace a silent
+ * production by the same factor, so the tests show whether retries last longer than it takes to replace a silent
  * connection.
  */
 
@@ -133,8 +133,8 @@ test('a connection that goes silent is replaced before the retries end, under ea
   expect(results).toEqual({ completion: 200, 'batch of entries': 200, claim: 200, read: 200, sweep: ['resumed'] });
 });
 
-test('an outage ends in 200 for calls that began in it, and connections are tried often until then', async () => {
-  // This outage may last longer than the shortened retries, because only the time between connections is in question.
+test('calls that began in an outage get 200 after it, and both channels try to connect often until then', async () => {
+  // Retries as long as in production outlast this outage. The test checks only how often the channels try to connect.
   RETRY_MS.outage *= SPEED;
   isOutOfReach = true;
   disconnect();

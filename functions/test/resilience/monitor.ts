@@ -108,7 +108,7 @@ export class KeyMonitor {
     if (before?.status === 'processing' && before.document_id === record.document_id) checkTries(before, record);
   }
 
-  /** Checks that the status of both lists follows from that of their key. */
+  /** Asserts that the status of both lists follows from that of their key. */
   #checkInvariants({ status, lists }: KeyRecord): void {
     if (lists === null) return;
     for (const path of [
@@ -127,7 +127,7 @@ export class KeyMonitor {
   }
 }
 
-/** A try that ends badly counts, except for a stop. A person's resume begins to count anew. */
+/** Asserts that each failed try counts unless it was stopped, and that an operator's resume resets the count. */
 function checkTries(before: KeyRecord, { status, owner, failure_cause, failed_tries, actions }: KeyRecord): void {
   const isResumed = status === 'processing' && owner !== before.owner;
   if (isResumed && actions.length > before.actions.length)

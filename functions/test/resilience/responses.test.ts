@@ -13,7 +13,7 @@ async function storeLargeTeams(count: number): Promise<void> {
   for (let i = 0; i < count; i += 1) await service.db.doc(`teams/team-${i}`).set({ name: NAME });
 }
 
-test('a client that leaves before the written response was sent is logged with 499', async () => {
+test('a client that leaves before the whole response was sent is logged with 499', async () => {
   await storeLargeTeams(20);
   const calls = service.recordCalls();
   const headers = { 'x-api-key': TEST_API_KEY };

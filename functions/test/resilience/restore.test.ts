@@ -44,7 +44,7 @@ async function importDocuments(documents: Backup): Promise<void> {
 const order = () => database.client.doc('orders/order-1');
 const readOrder = async () => (await order().get()).get('status') as unknown;
 
-/** Takes a backup with keys in every state. Then an hour passes, keys change, and documents are lost. @returns the backup, and the ids of the later attempts by key */
+/** Takes a backup of keys in every state. Then an hour passes, keys change, and documents are lost. @returns the backup, and the ids of the later attempts by key */
 async function goOnAfterBackup(): Promise<{ backup: Backup; later: Map<string, string> }> {
   const { client, clock } = database;
   await order().set({ status: 'before' });

@@ -96,7 +96,7 @@ export const BREAKS: Record<string, Break> = {
     db: withDueKeys((db, query) => (virtualTime.now % 900_000 < 600_000 ? findNothing(db, query) : db.get(query))),
     caught: /leaves no key due/,
   },
-  'a sweep that reads one key only': {
+  'a sweep that reads only one key': {
     seed: 25,
     db: (db) => {
       let isFirst = true;
@@ -115,7 +115,7 @@ export const BREAKS: Record<string, Break> = {
     ),
     caught: /each failed try counts/,
   },
-  'lists that do not follow a resume': {
+  'lists that a resume does not change to processing': {
     seed: 2,
     db: without(
       ({ data }) => data['status'] === 'processing' && 'new_date' in data && data['created_at'] !== data['updated_at'],
@@ -155,7 +155,7 @@ export const BREAKS: Record<string, Break> = {
     db: without((write) => isIn(write, subcollections.payload)),
     caught: /price_list_payload cannot be used: chunks of it are missing/,
   },
-  'entries that are created': {
+  'entries that a commit creates instead of setting': {
     seed: 2,
     db: withWrites((write) => (isIn(write, subcollections.products) ? { ...write, kind: 'create' } : write)),
     caught: /a precondition fails only where another event was applied/,
@@ -169,7 +169,7 @@ export const BREAKS: Record<string, Break> = {
     ),
     caught: /products without an entry/,
   },
-  'entries that are not waited for': {
+  'entries that the attempt does not wait for': {
     seed: 3,
     db: withEntries((run) => {
       run().catch(() => undefined);

@@ -70,7 +70,7 @@ test('the same seed makes the same schedule, to the last call', async () => {
 });
 
 describe('a service that is broken on purpose', () => {
-  test.each(Object.entries(BREAKS))('%s is caught', async (_, { caught, seed: first = 1, ...broken }) => {
+  test.each(Object.entries(BREAKS))('is caught: %s', async (_, { caught, seed: first = 1, ...broken }) => {
     const runSchedules = async () => {
       for (const seed of getSeeds(first, SCHEDULES_PER_BREAK)) await run(seed, broken);
     };

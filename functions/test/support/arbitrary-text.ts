@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Generates any character except lone surrogates. fast-check's unit `binary` would spend more than a second of each process to list them. */
+/** Generates any character except lone surrogates. In each process, fast-check's unit `binary` would take more than a second to list the characters. */
 export const anyCharacter: fc.Arbitrary<string> = fc
   .oneof(
     fc.integer({ max: 0x7f, min: 0 }),

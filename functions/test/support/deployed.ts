@@ -18,7 +18,7 @@ export const DEPLOYED_HEADERS = { 'x-api-key': DEPLOYED_KEY, 'content-type': 'ap
 /** A Firestore with a market, and the functions of the deploy package over it, each in a process of its own. */
 export type DeployedPackage = Awaited<ReturnType<typeof startDeployedPackage>>;
 
-/** @param folder of the deploy package. @param clock the time of Firestore */
+/** @param folder the deploy package. @param clock returns the time of Firestore */
 export async function startDeployedPackage({ folder = DEPLOY_PACKAGE, clock = Date.now } = {}) {
   const firestore = await startFirestore({ indexes: readDeclaredIndexes(), clock });
   const db = new Firestore({ projectId: PROJECT, host: firestore.address, ssl: false });

@@ -43,7 +43,7 @@ export function useFirestoreEmulator(address: string, project: string): void {
   process.env['METADATA_SERVER_DETECTION'] = 'none';
 }
 
-/** Reads all documents of a database: those of every collection, and those below requests and lists. */
+/** Reads all documents of a database: those of every top-level collection, and those below requests and lists. */
 export async function readAllDocuments(db: Firestore): Promise<QueryDocumentSnapshot[]> {
   const below = Object.values(subcollections).map((id) => db.collectionGroup(id));
   const queries: Query[] = [...(await db.listCollections()), ...below];

@@ -9,7 +9,7 @@ export const TEST_LISTS: KeyLists = {
   currency_differs: true,
 };
 
-/** Parses a stored record. @throws Error for one that is unreadable */
+/** Parses a stored record. @throws Error if the record is unreadable */
 export function requireKeyRecord(stored: Readonly<Record<string, unknown>>): KeyRecord {
   const record = parseKeyRecord(stored, keyDocumentId(String(stored['boq_list_id'])));
   if (record === undefined) throw new Error(`the record of ${String(stored['boq_list_id'])} is unreadable`);

@@ -6,7 +6,7 @@ import { readAllDocuments } from './firestore';
 import { requireKeyRecord } from './key-records';
 import type { TestService } from './service';
 
-/** Returns every record except markets, by its path. */
+/** Returns every record except markets, by path. */
 export async function readAllRecords(db: Firestore): Promise<Record<string, DocumentData>> {
   const written = (await readAllDocuments(db)).filter(({ ref }) => ref.path.split('/', 1)[0] !== 'markets');
   return Object.fromEntries(written.map((each) => [each.ref.path, each.data()]));

@@ -126,7 +126,7 @@ async function startTestService(functions: ServedFunctions) {
 /** Returns the request to send. It has a valid key, and with a body the content type of JSON, unless the test changes them. */
 function toRequestSpec(operation: OperationName, { method, headers = {}, body, json }: TestRequest): RequestSpec {
   if (!operationNames.includes(operation)) {
-    throw new Error(`docs/openapi.json, which the tests go by, does not have ${operation}: npm run generate`);
+    throw new Error(`docs/openapi.json lacks ${operation}, which the tests read from it. Run: npm run generate`);
   }
   const content = json === undefined ? body : JSON.stringify(json);
   const type = content === undefined ? {} : { 'content-type': 'application/json' };

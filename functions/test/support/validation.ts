@@ -22,7 +22,7 @@ export const withLabels = <T>(values: readonly T[]): [name: string, value: T][] 
     return [json.length > 40 ? `${json.slice(0, 30)}… (${json.length})` : json, value];
   });
 
-/** Values that no text field accepts: other types, lone surrogates, and just over 10,000 bytes of UTF-8. */
+/** Values that no required text field accepts: no value, other types, an empty text, lone surrogates, and just over 10,000 bytes of UTF-8. */
 export const invalidTexts = [
   undefined,
   null,

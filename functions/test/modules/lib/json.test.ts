@@ -60,7 +60,7 @@ function isJson(json: string, parse: (text: string) => unknown): boolean {
   }
 }
 
-test('a text is rejected exactly if JSON.parse rejects it', () =>
+test('a text is rejected if and only if JSON.parse rejects it', () =>
   fc.assert(
     fc.property(nearlyJson, (json) => {
       expect(isJson(json, parseJson)).toBe(isJson(json, JSON.parse));
@@ -68,7 +68,7 @@ test('a text is rejected exactly if JSON.parse rejects it', () =>
     { numRuns: 2_000 },
   ));
 
-test('JSON.parse gets no object with a backslash in a name', () =>
+test('parseJson gives JSON.parse no text with a backslash in a name', () =>
   fc.assert(
     fc.property(written, ({ json }) => {
       const parse = jest.spyOn(JSON, 'parse');
@@ -82,10 +82,10 @@ test('JSON.parse gets no object with a backslash in a name', () =>
     { numRuns: 300 },
   ));
 
-test('a member has the name that its text means, unless JSON could not write that without a backslash', () => {
+test('a member has its decoded name, unless that begins with ~ or needs a backslash in JSON', () => {
   expect(parseJson('{"te\\u0061m_id":1,"\\u007e":2}').value).toEqual({ team_id: 1, '~~007e': 2 });
 });
-test('a name with a backslash stays what it is after a similar name', () => {
+test('a name with a backslash is not confused with a similar earlier name', () => {
   const parse = (json: string) => {
     const { value, getName } = parseJson(json);
     return Object.keys(value as object).map(getName);
@@ -100,7 +100,7 @@ test('an error says its position only in a text without escaped names', () => {
   expect(() => parseJson('{"a":"\\n",}')).toThrow(/at position 10/);
 });
 
-test('100,000 levels are parsed', () => {
+test('arrays nested 100,000 levels deep are parsed', () => {
   expect(isJson('['.repeat(100_000) + ']'.repeat(100_000), parseJson)).toBe(true);
 });
 

@@ -27,6 +27,6 @@ test.each([
   expect(findOriginProblem(origin)).toContain(`"${origin}" is not an origin as browsers send it`);
 });
 
-test.each(['*', 'https://*.example.com'])('%s is a pattern', (origin) => {
+test.each(['*', 'https://*.example.com'])('%s is rejected as a pattern', (origin) => {
   expect(findOriginProblem(origin)).toContain(`"${origin}" is a pattern`);
 });

@@ -22,7 +22,7 @@ const isEntriesOf = (list: string) => (call: Call<'Commit'>) =>
   isEntries(call) && getNames(call).some((name) => name.includes(`/${list}/`));
 
 describe('the batches of a list', () => {
-  /** Creates products whose ids and prices are numbers, with negative costs. */
+  /** Creates products. The price of each is the number in its id, and its cost is the negative of that number. */
   const createProducts = (count: number) =>
     new Map(
       Array.from(
@@ -31,7 +31,7 @@ describe('the batches of a list', () => {
       ),
     );
 
-  test('have each product once, with the price of that list, and are full except the last ones', () =>
+  test('have each product once, with the price of that list, and are as few as their size allows', () =>
     fc.assert(
       fc.property(fc.nat(2_000), fc.integer({ min: 1, max: 600 }), (count, size) => {
         for (const [kind, sign] of [
@@ -47,7 +47,7 @@ describe('the batches of a list', () => {
       }),
     ));
 
-  test.each([100_000, 100_001, 100_499])('spread over all ids of a list of %i entries', (count) => {
+  test.each([100_000, 100_001, 100_499])('each have ids from the whole range of a list of %i entries', (count) => {
     for (const batch of toBatches(createProducts(count), 'price_list', 500)) {
       const tenths = new Set(batch.map(([id]) => Math.floor((10 * Number(id)) / count)));
       expect(tenths.size).toBe(10);
@@ -69,14 +69,14 @@ describe('the lease of a creation', () => {
   test.each([
     [19.999, 0],
     [20, 1],
-  ])('that was taken %d s ago is renewed %i times, for both lists', async (seconds, count) => {
+  ])('that is %d s old is renewed %i times for both lists together', async (seconds, count) => {
     atCommit(database, isEntries, () => database.clock.advance(seconds * SECOND));
     const { renewals, created } = await createAndRecordRenewals();
     expect(renewals).toHaveLength(count);
     expect(created.result).toMatchObject({ replayed: false });
   });
 
-  test('begins with the read of the claim, because the read time can be as early', async () => {
+  test('begins when the read of the claim is sent, because the read time can be as early as that', async () => {
     const run = () => database.clock.advance(5 * SECOND);
     database.firestore.faults.inject({ rpc: 'BatchGetDocuments', action: { kind: 'call', run } });
     atCommit(database, isEntriesOf('price_lists'), () => database.clock.advance(15 * SECOND));
@@ -84,7 +84,7 @@ describe('the lease of a creation', () => {
     expect(renewals).toEqual([20]);
   });
 
-  test('is renewed each time that it is due, and only then', async () => {
+  test('is renewed each time a renewal is due, and only then', async () => {
     const attempt = await startAttempt();
     database.clock.advance(SECOND);
     for (const seconds of [19, 19, 1]) {
@@ -95,7 +95,7 @@ describe('the lease of a creation', () => {
     expect(await readKey()).toEqual({ ...attempt.record, lease_expires_at, sweep_due_at: lease_expires_at });
   });
 
-  test('is renewed once for all calls that wait for it', async () => {
+  test('is renewed once for all calls that wait for the renewal', async () => {
     const attempt = await startAttempt();
     database.clock.advance(20 * SECOND);
     const calls = database.recordCalls();
@@ -103,7 +103,7 @@ describe('the lease of a creation', () => {
     expect(calls.map(({ rpc }) => rpc)).toEqual(['BatchGetDocuments', 'Commit']);
   });
 
-  test('is renewed again at once if it is due again after a slow renewal', async () => {
+  test('is renewed again at once if a slow renewal ends when the next one is due', async () => {
     const attempt = await startAttempt();
     database.clock.advance(20 * SECOND);
     atCommit(database, isKeyEvent, () => database.clock.advance(20 * SECOND));
@@ -111,7 +111,7 @@ describe('the lease of a creation', () => {
     expect((await readKey())['lease_expires_at']).toBe(TEST_START + 40 * SECOND + LEASE_DURATION_MS);
   });
 
-  test('begins with the read of its renewal', async () => {
+  test('begins again when the read of its renewal is sent', async () => {
     const attempt = await startAttempt();
     database.clock.advance(20 * SECOND);
     const run = () => database.clock.advance(5 * SECOND);
@@ -141,7 +141,7 @@ describe('the lease of a creation', () => {
     expect(getCommits(calls)).toHaveLength(commits);
   });
 
-  test('that has run out does not stop the completion, which stores its own time', async () => {
+  test('that has expired does not stop the completion, and the response has the time of the completion', async () => {
     atCommit(database, isEntries, () => database.clock.advance(3 * LEASE_DURATION_MS));
     const response = JSON.parse(getResponse(await create(body))) as { price_list: { updated_at: number } };
     expect(response.price_list.updated_at).toBe(TEST_START + 3 * LEASE_DURATION_MS);
@@ -149,7 +149,7 @@ describe('the lease of a creation', () => {
   });
 });
 
-describe('an attempt that lost its key changes nothing more, and its client gets what holds for the key (powertools-lambda-python #8049)', () => {
+describe('an attempt that lost its key changes nothing more, and its client gets the response for the new state (powertools-lambda-python #8049)', () => {
   const EXPIRED = { status: 'requires_review', owner: '', failure: 'lease expired', failure_cause: 'lease_expired' };
 
   test.each([
@@ -175,11 +175,11 @@ describe('an attempt that lost its key changes nothing more, and its client gets
     expect(getRejection(created)).toEqual(result);
     expect(created.logged.at(-1)).toEqual(['superseded', expect.anything(), outcome]);
     expect(await readKey()).toEqual(settled);
-    // Each list ends the batch that had begun.
+    // Each list finishes at most the batch that it had begun.
     expect(getCommits(calls).filter(isEntries).length).toBeLessThanOrEqual(2);
   });
 
-  test('or is referred to the next sweep if the key cannot be read', async () => {
+  test('or is referred to the next sweep if the attempt cannot read the key', async () => {
     atCommit(database, isEntries, async () => {
       await getKey().update({ owner: 'another' });
       // The next read is that of the renewal. The one after it begins the failure of the attempt.
@@ -223,7 +223,7 @@ describe('a creation that cannot continue', () => {
   test.each([
     ['timeout', 1, new DOMException('the time is up', 'TimeoutError')],
     ['stopped', 0, new StoppedError('the instance stops')],
-  ])('for the cause %s is left to the sweep, with %i failed tries', async (failure_cause, failed_tries, reason) => {
+  ])('because of %s waits for the sweep, with %i failed tries', async (failure_cause, failed_tries, reason) => {
     const controller = new AbortController();
     atCommit(database, isEntries, () => controller.abort(reason));
     const created = await create(BODY, { signal: controller.signal });
@@ -260,7 +260,7 @@ describe('a creation that cannot continue', () => {
   });
 
   describe('and cannot store its failure', () => {
-    test('refers the client to the sweep, and leaves its claim to it', async () => {
+    test('refers the client to the sweep, for which the key is due when the lease expires', async () => {
       failCommits(database, isEntries);
       failCommits(database, isKeyEvent);
       const created = await create();
@@ -272,7 +272,7 @@ describe('a creation that cannot continue', () => {
       expect(await readKey()).toMatchObject({ status: 'processing', failure: null, sweep_due_at });
     });
 
-    test('retries that for a minute', async () => {
+    test('retries to store it for a minute', async () => {
       failCommits(database, isEntries);
       failCommits(database, isKeyEvent, { code: 'UNAVAILABLE', times: Infinity });
       expect(getRejection(await create())).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
@@ -283,7 +283,7 @@ describe('a creation that cannot continue', () => {
     test.each([
       [60_000, new Error('the time is up')],
       [2_000, new StoppedError('the instance stops', 2_000)],
-    ])('waits no longer than %i ms, though a call hangs', async (ms, reason) => {
+    ])('waits no longer than %i ms, even if a call hangs', async (ms, reason) => {
       const reserves: number[] = [];
       /** Shortens the reserve to what the read before the commit needs. */
       const createTimeout: Clock['createTimeout'] = (timeoutMs, createReason, ...parents) => {

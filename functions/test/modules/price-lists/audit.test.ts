@@ -16,7 +16,7 @@ const MINUTE = 60_000;
 const LEASE_MS = 40_000;
 const DELETED = FieldValue.delete();
 
-/** The reads of an audit of keys with lists of at most 1,000 products. @param entries compared entries of each list */
+/** Returns the document reads of an audit of keys whose lists have at most 1,000 products. @param entries compared entries of each list */
 const getAuditReads = (keys: number, entries: number): number => keys * (13 + 2 * entries) + 3;
 
 async function runAudit(sampleSize = Infinity, changed: Partial<WorkContext> = {}) {
@@ -34,7 +34,7 @@ const findViolations = async (rule: Rule, sampleSize?: number) =>
 const set = (path: string, data: DocumentData) => database.client.doc(path).set(data);
 const change = (path: string, data: DocumentData) => database.client.doc(path).update(data);
 
-/** Changes a record, and expects that the audit finds just this violation. Then the record is as before. */
+/** Changes a record, expects the audit to find only this violation, and restores the record. */
 async function expectChanged(path: string, data: DocumentData, rule: Rule, message: string): Promise<void> {
   const stored = (await database.client.doc(path).get()).data() ?? {};
   await change(path, data);
@@ -49,7 +49,7 @@ async function runRelease(key: string): Promise<void> {
 
 type Status = KeyRecord['status'];
 
-/** Stores a key with an attempt in each status. */
+/** Functions that store the key `a` with an attempt in one status. */
 const STATES = {
   processing: () => crash('a'),
   requires_review: () => fail('a'),
@@ -96,7 +96,7 @@ describe('the audit of records as the service stores them', () => {
     [3, 3],
     [PRODUCTS + 1, PRODUCTS],
     [Infinity, PRODUCTS],
-  ])('reads the counts of both lists, and for a sample of %d %d entries of each', async (sampleSize, entries) => {
+  ])('counts both lists, and with a sample of %d reads %d entries of each', async (sampleSize, entries) => {
     await create('a');
     // It reads four pages, the request record, its chunk, two lists and two counts. For orphans it reads three
     // documents, and three queries find nothing.
@@ -116,7 +116,7 @@ describe('the audit of records as the service stores them', () => {
     expect(new Set(found.map(([, , path]) => path)).size).toBe(300);
   });
 
-  test('repeats calls that failed', async () => {
+  test('repeats calls that failed for a transient cause', async () => {
     for (const key of ['a', 'b', 'c']) await create(key);
     const action = { kind: 'error', code: 'UNAVAILABLE' } as const;
     for (const rpc of ['RunQuery', 'BatchGetDocuments', 'RunAggregationQuery'] as const)
@@ -154,7 +154,7 @@ describe('a key record', () => {
     ['lease', 'processing', {}, LEASE_MS + 5 * MINUTE, EXPIRED],
     ['lease', 'requires_review', {}, 60 * MINUTE, null],
     ['lease', 'processing', { lease_expires_at: TEST_START + LEASE_MS + 1 }, 0, LONG],
-  ])('breaks the rule %s if it is %s with %j and read after %i ms: %s', async (rule, status, update, ms, message) => {
+  ])('under the rule %s: %s with %j after %i ms has the violation %s', async (rule, status, update, ms, message) => {
     const { key } = await store(status);
     await database.client.doc(key).set(update, { merge: true });
     database.clock.advance(ms);
@@ -264,7 +264,7 @@ describe('a request record', () => {
     expect(await findViolations('request')).toEqual([[request, message]]);
   });
 
-  test('of a released attempt says when, why and by whom', async () => {
+  test('of a released attempt must say when, why and by whom it was released', async () => {
     const { request } = await store('released');
     for (const field of ['at', 'failure', 'failure_cause', 'actions'])
       await expectChanged(request, { [`released.${field}`]: 'x' }, 'request', 'differs from its attempt: released');
@@ -278,7 +278,7 @@ describe('a payload', () => {
     ['completed', false, false],
     ['completed', true, true],
     ['released', true, true],
-  ])('of a %s attempt that retention (%j) has deleted', async (status, isMarked, isAllowed) => {
+  ])('of a %s attempt, if its expiry is set (%j), can be missing: %j', async (status, isMarked, isAllowed) => {
     const { request, payload } = await store(status);
     // docs/data-model.md#retention describes both fields.
     if (isMarked) {
@@ -294,7 +294,7 @@ describe('a payload', () => {
     if (status === 'completed' && !isMarked) expect(report.document_reads).toBe(4 + 4 + 2 + 5 + 1);
   });
 
-  test('of another key', async () => {
+  test('of another key is a violation', async () => {
     const { key, payload } = await store('requires_review');
     const other = await fail('b');
     const path = `price_list_requests/${other.document_id}/price_list_payload/0000`;
@@ -312,7 +312,7 @@ describe('a response', () => {
     ['has a field less', (response) => ({ ...response, document_id: undefined }), 'document_id'],
     ['differs twice', (response) => ({ ...response, success: false, market: null }), 'success, market'],
     ['has another order', (response) => Object.fromEntries(Object.entries(response).reverse()), 'its bytes'],
-  ])('that %s', async (_, damage, names) => {
+  ])('that %s is a violation', async (_, damage, names) => {
     const { key } = await store('completed');
     const response = JSON.parse(String((await readKey('a')).response)) as object;
     await change(key, { response: JSON.stringify(damage(response)) });
@@ -322,7 +322,7 @@ describe('a response', () => {
 });
 
 describe.each(['costs', 'prices'] as const)('a list of %s', (list) => {
-  test('with fields that differ from its attempt is named with them, once', async () => {
+  test('whose fields differ from its attempt is reported once, with their names', async () => {
     const { [list]: path } = await store('completed');
     const expectNames = (data: DocumentData, names: string) =>
       expectChanged(path, data, 'list_document', `differs from its attempt: ${names}`);
@@ -353,7 +353,7 @@ describe('the entries of a list', () => {
     ['another price', { price_list_price: 17 }],
     ['a price of another type', { price_list_price: '3.25' }],
     ['another field', { secret: 1 }],
-  ])('with %s, whether all are compared or a sample', async (_, fields) => {
+  ])('with %s are reported, whether the audit compares all or a sample with them', async (_, fields) => {
     const { prices } = await store('completed');
     const path = `${prices}/products`;
     await change(`${path}/product-3`, fields);
@@ -367,7 +367,7 @@ describe('the entries of a list', () => {
     expect((await runAudit(0)).found).toEqual([]);
   });
 
-  test('that are missing or extra, with three examples', async () => {
+  test('that are missing or extra are reported with up to three examples', async () => {
     const { costs } = await store('completed');
     const path = `${costs}/products`;
     for (let i = 0; i < PRODUCTS; i += 1) await database.client.doc(`${path}/product-${i}`).delete();
@@ -387,7 +387,7 @@ describe('the entries of a list', () => {
     expect(violations.map(({ message }) => message)).toContain('has 2 products without an entry');
   });
 
-  test('of an attempt in review can be missing, but not be more than its products', async () => {
+  test('of an attempt in review can be missing, but not outnumber its products', async () => {
     const { prices } = await store('requires_review');
     const path = `${prices}/products`;
     for (let i = 0; i < PRODUCTS; i += 1) await set(`${path}/product-${i}`, { price_list_price: i + 0.25 });
@@ -404,7 +404,7 @@ describe('the entries of a list', () => {
 describe('a record that belongs to no attempt', () => {
   const NONE = 'belongs to no attempt of a key';
 
-  test('is a violation, which says of a list whether it is ready', async () => {
+  test('is a violation, which says so if a list is ready', async () => {
     await set('price_lists/ready', { status: 'ready' });
     await set('price_lists/failed', { status: 'failed' });
     await set('expected_forward_costs/of-nothing', {});
@@ -417,7 +417,7 @@ describe('a record that belongs to no attempt', () => {
     ]);
   });
 
-  test('can be what is left of a deleted document, but not that of another application', async () => {
+  test('can be below a deleted document, but not in a collection of another application', async () => {
     await create('a');
     for (const id of ['0', 'left', 'z']) await set(`price_lists/${id}/products/p`, { price_list_price: 1 });
     await set('expected_forward_costs/left/products/p', {});
@@ -437,7 +437,7 @@ describe('a record that belongs to no attempt', () => {
   });
 });
 
-describe('while other processes change keys, it', () => {
+describe('while other processes change keys, the audit', () => {
   /** Calls a function at the nth read of documents. */
   const atRead = (nth: number, run: () => Promise<unknown>, times = 1) =>
     database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth, times, action: { kind: 'call', run } });
@@ -445,7 +445,7 @@ describe('while other processes change keys, it', () => {
   const afterKeys = (run: () => Promise<unknown>) =>
     database.firestore.faults.inject({ rpc: 'RunQuery', nth: 2, action: { kind: 'call', run } });
 
-  test('checks a key again, after a pause, as often as it has changed', async () => {
+  test('checks a key again, after a pause, until the key stays the same', async () => {
     const { key } = await store('completed');
     await change(key, { products_count: 8 });
     let changes = 0;

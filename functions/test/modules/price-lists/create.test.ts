@@ -169,9 +169,9 @@ describe('a creation', () => {
   test.each([
     ['a lease that is unknown (powertools-lambda-typescript #5678)', { lease_expires_at: null }],
     ['another key', { boq_list_id: 'boq-2' }],
-    ['a list id that no document has', { lists: { ...TEST_LISTS, price_list_id: '__x__' } }],
+    ['a list id that no document can have', { lists: { ...TEST_LISTS, price_list_id: '__x__' } }],
     ['the status completed without a response', { status: 'completed' }],
-    ['a review without a cause', { status: 'requires_review', failure: 'unknown' }],
+    ['the status requires_review without a cause', { status: 'requires_review', failure: 'unknown' }],
   ])('leaves a record with %s to an operator', async (_, fields) => {
     await getKey().set({ ...createKeyRecord(), ...fields });
     const before = await readKey();
@@ -223,7 +223,7 @@ describe('a creation', () => {
 });
 
 describe('a large payload', () => {
-  test('is stored in chunks by the claim alone', async () => {
+  test('is stored in chunks by the commit of the claim alone', async () => {
     const body = createPriceListBody(60);
     const calls = database.recordCalls();
     getResponse(await create(body, { sizes: { batchEntries: TEST_BATCH, chunkBytes: 40 } }));
@@ -251,7 +251,7 @@ describe('a lost reply', () => {
   test.each([
     ['claim', isClaim],
     ['completion', isKeyEvent],
-  ])('to the %s does not stop the creation or repeat the effect', async (_, match) => {
+  ])('to the %s does not stop the creation or repeat its effect', async (_, match) => {
     failCommits(database, match, { code: 'UNAVAILABLE', times: 1, when: 'after' });
     const created = await create();
     expect(created.result).toMatchObject({ replayed: false });
@@ -270,7 +270,7 @@ describe('a lost reply', () => {
     await check(BODY);
   });
 
-  test('to the claim is retried for longer than a dead connection stays unnoticed, and then gives up', async () => {
+  test('to the claim leads to retries for longer than a dead connection stays unnoticed, and then to an error', async () => {
     const { interval, timeout } = KEEPALIVE_MS;
     failCommits(database, isClaim, { code: 'UNAVAILABLE' });
     expect((await create()).result).toMatchObject({ code: 14 });
@@ -286,7 +286,7 @@ describe('a lost reply', () => {
     expect(logged.map(([event]) => event)).toEqual(['claimed', 'completed']);
   });
 
-  test('to the claim does not let the request claim again what an operator has released', async () => {
+  test('to the claim does not let the request claim the key again after an operator has released it', async () => {
     const body = createPriceListBody(1, { market_id: 'nowhere' });
     failCommits(database, isClaim, { code: 'UNAVAILABLE', times: 1, when: 'after' });
     const run = async () => {

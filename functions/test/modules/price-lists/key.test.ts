@@ -42,7 +42,7 @@ const STATES = {
 type State = keyof typeof STATES;
 
 const claim = { ...createKeyRecord({ owner: 'new', document_id: 'new', lists: TEST_LISTS }) };
-/** A person whose name is that of the sweep is a person. */
+/** An operator whose name is `sweep` is still a person. */
 const operator = { by: 'sweep', reason: 'checked' };
 const resumed = { ...own, owner: 'new' };
 
@@ -148,7 +148,7 @@ test.each(['sweep', 'person'])('a repeated resume by a %s owns its attempt, even
   expect([record, outcome.kind]).toEqual([undefined, 'owned']);
 });
 
-test('a resume by the sweep fails an attempt whose lease has expired for the fourth time', () => {
+test('a resume by the sweep fails an attempt whose expired lease is its fourth failed try', () => {
   const stored = { ...expired, failed_tries: 3 };
   const { record, lists, outcome } = apply(stored, EVENTS['resume by the sweep']);
   expect(record).toEqual({ ...stored, ...leaseEnded, ...review, failed_tries: 4, owner: '' });
@@ -161,7 +161,7 @@ describe('the outcome of a claim', () => {
   const sendOther = (state: State) => apply(STATES[state], EVENTS.claim).outcome;
 
   test.each<[State, forOwn: object, forOther: object]>([
-    // A read that began at 7,000 here has the read time 100,000.
+    // The read began at 7,000 on the clock of the process, and Firestore's read time is 100,000.
     ['in progress', { kind: 'owned', heldUntil: 7_001 }, { kind: 'in_progress', retryAfterMs: 10_000 }],
     ['in progress, lease expired', { kind: 'owned', heldUntil: 7_000 }, { kind: 'in_review', retryAfterMs: 65_000 }],
     [
@@ -177,7 +177,7 @@ describe('the outcome of a claim', () => {
       { kind: 'completed', response: '{}', isOwn: false },
     ],
     ['released', { kind: 'released' }, { kind: 'owned', heldUntil: 47_000 }],
-  ])('for a key %s', (state, forOwn, forOther) => {
+  ])('for a key %s differs between its own attempt and another', (state, forOwn, forOther) => {
     expect(sendOwn(state)).toMatchObject(forOwn);
     expect(sendOther(state)).toMatchObject(forOther);
   });
@@ -190,14 +190,14 @@ describe('the outcome of a claim', () => {
     },
   );
 
-  test('that finds a lease that has just expired for the fourth time does not refer the client to the sweep', () => {
+  test('that finds an expired lease as the fourth failed try does not refer the client to the sweep', () => {
     const { record, outcome } = apply({ ...expired, failed_tries: 3 }, EVENTS.claim);
     expect([record, outcome]).toEqual([undefined, { kind: 'in_review', retryAfterMs: null }]);
   });
 });
 
 test.each(['renew', 'complete', 'fail', 'resume by a person', 'release'] as const)(
-  '%s tells an attempt whose key was claimed again after its release what holds the key now',
+  '%s of an attempt whose key was released and claimed again has the outcome for the new attempt',
   (event) => {
     const other = { ...own, document_id: 'another', owner: 'another' };
     expect(apply(other, EVENTS[event]).outcome.kind).toBe('in_progress');

@@ -25,7 +25,7 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
 const CHUNK_BYTES = 1_000_000;
 
-/** Creates a submission whose ids of 1,400 characters compress only to 1,050 bytes. */
+/** Creates a submission whose ids have 1,400 characters each, which gzip compresses only to 1,050 bytes. */
 function createRandomSubmission(count: number): PriceListSubmission {
   const prices = { price_list_price: 1, expected_forward_cost_price: 0.5 };
   const ids = Array.from({ length: count }, () => randomBytes(1_050).toString('base64url'));
@@ -65,7 +65,7 @@ describe('a compressed payload', () => {
       }),
     ));
 
-  test('has characters of several bytes, wherever its parts end', async () => {
+  test('keeps characters of several bytes whole, wherever its parts end', async () => {
     const body = createPriceListBody(0);
     for (let i = 0; i < 200; i += 1)
       body.products[`${'€'.repeat(400)}${i}`] = { price_list_price: i, expected_forward_cost_price: 0 };
@@ -100,7 +100,7 @@ describe('a stored payload', () => {
     return readStoredPayload(database.open().db, { document_id: 'document', fingerprint });
   }
 
-  test('is the accepted submission, in as many chunks as it takes', async () => {
+  test('is read as the accepted submission, however many chunks it has', async () => {
     const bytes = Array.from({ length: 12 }, (_, i) => packed.subarray(i * 10, i === 11 ? undefined : i * 10 + 10));
     const chunks = bytes.map((data, i) => [String(i).padStart(4, '0'), data]);
     expect(await store(Object.fromEntries(chunks) as Record<string, Buffer>)).toEqual(submission);
@@ -122,7 +122,7 @@ describe('a stored payload', () => {
       { '0000': gzipSync(model(createPriceListBody(2))) },
       'it is not the accepted one: its fingerprint differs',
     ],
-  ])('%s is unusable, and says why', async (_, chunks, message) => {
+  ])('%s is unusable, and the error says why', async (_, chunks, message) => {
     await expect(store(chunks)).rejects.toMatchObject({ name: 'UnusablePayloadError', message });
   });
 

@@ -40,7 +40,7 @@ describe('a resume', () => {
     expect(await create('a')).toMatchObject({ response: resumed.response, replayed: true });
   });
 
-  test('of a crashed attempt creates its lists again if somebody has deleted them, as processing and then as ready', async () => {
+  test('of a crashed attempt creates its lists again if they were deleted, first as processing and then as ready', async () => {
     const record = await fail('a', CRASHED);
     const { expected_forward_cost_id, price_list_id } = record.lists ?? {};
     for (const path of [`expected_forward_costs/${expected_forward_cost_id}`, `price_lists/${price_list_id}`]) {
@@ -63,7 +63,7 @@ describe('a resume', () => {
     await check('a');
   });
 
-  test('that cannot take over throws the error, and changes nothing', async () => {
+  test('that cannot take over the key throws the error, and changes nothing', async () => {
     const record = await fail('a');
     failCommits(database, isKeyEvent, { times: 1 });
     expect(await runResume(record)).toMatchObject({ code: 7 });
@@ -111,7 +111,7 @@ describe('a resume', () => {
 describe('a release', () => {
   const ACTION = { action: 'release', by: 'sweep', reason: 'sent twice' };
 
-  test('frees the key for another attempt, although its reply is lost, and can be repeated', async () => {
+  test('frees the key for another attempt even if the reply to its commit is lost, and can be repeated', async () => {
     const record = await fail('a');
     const at = TEST_START + 1_000;
     database.clock.advance(1_000);
@@ -131,7 +131,7 @@ describe('a release', () => {
     await check('a');
   });
 
-  test('frees a key that completed without lists, and a late retry of its request is a new request', async () => {
+  test('frees a key that completed without lists, and a late retry of the request counts as a new one', async () => {
     const createNowhere = (market_id: string) => {
       const { db, context } = database.open();
       const submission = parseSubmission(createPriceListBody(1, { boq_list_id: 'a', market_id }));
@@ -146,7 +146,7 @@ describe('a release', () => {
     await checkInvariants(database.client, bodies.map(parseSubmission));
   });
 
-  test('of a crashed attempt counts its lease as a failed try, fails its lists, and needs no request record', async () => {
+  test('of a crashed attempt counts the expired lease as a failed try, fails the lists, and needs no request record', async () => {
     const record = await fail('a', CRASHED);
     await getPriceList(record).update({ status: 'processing' });
     await database.client.doc(`price_list_requests/${record.document_id}`).delete();

@@ -29,7 +29,7 @@ test.each<[Partial<KeyRecord>, delayMs: number, obstacle: string | null]>([
   [{ failure_cause: 'timeout', failed_tries: 2 }, 60_000, null],
   [{ failure_cause: 'unavailable', failed_tries: 3 }, 300_000, null],
   [{ failure_cause: 'stopped', failed_tries: 3 }, 300_000, null],
-  // The sweep reports a key that needs an operator at once.
+  // A key that needs an operator is due at once, so that the sweep reports it.
   [{ failure_cause: 'timeout', failed_tries: 4 }, 0, exhausted],
   [{ failure_cause: 'error', failed_tries: 1 }, 0, permanent],
 ])('a failure with %j is due after %i ms, and the obstacle to its resume is %j', (fields, delayMs, obstacle) => {
@@ -40,7 +40,7 @@ test.each<[Partial<KeyRecord>, delayMs: number, obstacle: string | null]>([
   if (obstacle !== null) expect(describeSweepObstacle(record)).toBe(obstacle);
 });
 
-test('a key in progress is due when its lease expires (aegra #476), and a settled key never', () => {
+test('a key in progress is due when its lease expires (aegra #476), and a settled key is never due', () => {
   expect(getSweepDueAt({ ...processing, failed_tries: 4, lease_expires_at: 60_000 })).toBe(60_000);
   expect([completed, released].map(getSweepDueAt)).toEqual([null, null]);
 });

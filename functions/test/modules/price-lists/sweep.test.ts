@@ -55,7 +55,7 @@ async function runSweep(options?: Options) {
   return { unreadable, results: results.sort((a, b) => (a.key < b.key ? -1 : 1)) };
 }
 
-/** Sweeps. @returns the key and the result of each line */
+/** Runs a sweep. @returns each key with its result */
 const sweepAll = async (options?: Options) =>
   (await runSweep(options)).results.map(({ key, result }) => `${key} ${result}`);
 
@@ -76,7 +76,7 @@ function createHoldingClock(): Clock {
 }
 
 describe('a sweep', () => {
-  test('resumes what crashed or was stopped, and leaves other attempts to an operator with the reason', async () => {
+  test('resumes attempts that crashed or were stopped, and reports with a reason those that need an operator', async () => {
     await fail('crashed', { ...CRASHED, failed_tries: 0 });
     await fail('exhausted', { ...CRASHED, failed_tries: 3 });
     await deletePayload(await fail('incomplete', STOPPED));
@@ -125,7 +125,7 @@ describe('a sweep', () => {
     expect(await readKey('a')).toMatchObject({ failure_cause: 'unavailable', failed_tries: 4 });
   });
 
-  test('defers what another process completed while this one resumed it', async () => {
+  test('reports a key as deferred if another process completed it during the resume', async () => {
     const record = await fail('a', STOPPED);
     const completed = { owner: 'another', status: 'completed', response: '{}' };
     atCommit(database, isEntriesOf(record), () => getKey('a').update(completed));
@@ -155,7 +155,7 @@ describe('a sweep', () => {
     expect(await readKey('live')).toEqual({ ...live, sweep_due_at: 1 });
   });
 
-  test('reads more due keys than fit a page, reports unreadable ones once, and takes them out of its index unchanged', async () => {
+  test('reads more due keys than fit a page, reports unreadable ones once, and takes them out of its index without another change', async () => {
     const left = Array.from({ length: 30 }, (_, i) => {
       const failure = { status: 'requires_review', failure: 'no access', failure_cause: 'error' } as const;
       const record = createKeyRecord({ boq_list_id: `left-${i}`, ...failure });
@@ -179,7 +179,7 @@ describe('a sweep', () => {
     expect(await runSweep()).toMatchObject({ unreadable: [], results: [{ key: 'a', result: 'resumed' }] });
   });
 
-  test('ends with the error of the report of an unreadable record, which stays in its index', async () => {
+  test('ends with the error if it cannot report an unreadable record, which stays in its index', async () => {
     await writeRecords(database.client, 'price_list_idempotency', { damaged: { sweep_due_at: 1 } });
     const error = new Error('the output is closed');
     await expect(runSweep({ onUnreadable: () => Promise.reject(error) })).rejects.toBe(error);
@@ -190,7 +190,7 @@ describe('a sweep', () => {
     ['a boolean', true],
     ['a text', '1'],
     ['null', null],
-    ['no number', NaN],
+    ['not a number', NaN],
     ['a date', new Date(0)],
   ])('ends, and reaches due keys, although the due time of other records is %s', async (_, sweep_due_at) => {
     const others = Array.from({ length: 30 }, (_, i) => [`other-${i}`, { sweep_due_at }]);
@@ -202,7 +202,7 @@ describe('a sweep', () => {
     expect(calls.filter(isDueQuery)).toHaveLength(2);
   });
 
-  test('counts a resume that cannot read its payload: it defers a transient error and leaves a permanent one', async () => {
+  test('counts a resume that cannot read its payload as a failed try, deferred after a transient error and left after a permanent one', async () => {
     await fail('a', { ...STOPPED, failed_tries: 0 });
     const fault = failPayloadReads('UNAVAILABLE');
     expect((await runSweep()).results).toMatchObject([
@@ -217,7 +217,7 @@ describe('a sweep', () => {
     expect(await readKey('a')).toMatchObject({ failure_cause: 'error', failed_tries: 2 });
   });
 
-  test('gives up a resume after a minute of errors, so that other keys are resumed', async () => {
+  test('gives up a resume after a minute of errors', async () => {
     await fail('a', STOPPED);
     failCommits(database, isEntries, { code: 'UNAVAILABLE', times: Infinity });
     expect(await sweepAll()).toEqual(['a deferred']);
@@ -248,7 +248,7 @@ describe('a sweep', () => {
     denied.remove();
     const calls = database.recordCalls();
     database.clock.advance(MINUTE - 1);
-    // The sweep asks twice, and finds nothing that it has not tried in the last minute.
+    // The sweep queries twice, and finds only keys that it has tried in the last minute.
     await waitFor(() => calls.filter(({ rpc }) => rpc === 'RunQuery').length >= 2);
     expect(getCommits(calls).filter(isTakeOver)).toEqual([]);
     database.clock.advance(1);
@@ -322,7 +322,7 @@ describe('a key that needs an operator is reported', () => {
     expect(await sweepAll()).toEqual([]);
   });
 
-  test('once, though the reply to the commit after the report is lost', async () => {
+  test('once, even if the reply to the commit after the report is lost', async () => {
     failCommits(database, isDueTime, { code: 'UNAVAILABLE', times: 1, when: 'after' });
     expect(await sweepAll()).toEqual(LEFT);
     expect(await sweepAll()).toEqual([]);
@@ -367,7 +367,7 @@ describe('a key that needs an operator is reported', () => {
     expect(await readKey('a')).toMatchObject(resumed);
   });
 
-  test('not if it can be resumed again since it was found, and stays due', async () => {
+  test('only if it still needs one when the sweep acts on it, and otherwise stays due', async () => {
     const run = () => updateKey(getKey('a'), { status: 'requires_review', owner: '', ...STOPPED, failed_tries: 0 });
     database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action: { kind: 'call', run } });
     expect(await sweepAll()).toEqual([]);

@@ -44,7 +44,7 @@ async function idsOf(db: WorkContext, selected: QuerySpec): Promise<string[]> {
   return found;
 }
 
-test('reads documents in order with the selected fields, in one call', async () => {
+test('a query reads documents in order with the selected fields, in one call', async () => {
   const db = open();
   expect(await idsOf(db, selection)).toEqual(ids);
   const [first] = (await streamQuery(db, selection, (stored) => stored).next()).value as unknown[];
@@ -53,7 +53,7 @@ test('reads documents in order with the selected fields, in one call', async () 
   expect(db.counters.firestoreCalls).toBe(2);
 });
 
-describe('batches', () => {
+describe('the batches of a query', () => {
   const readBatches = async (selected: QuerySpec) => {
     const context = open();
     const batches: number[] = [];
@@ -78,7 +78,7 @@ describe('batches', () => {
   });
 });
 
-test('takes no more than a batch from Firestore until its consumer asks for the next one', async () => {
+test('a query takes no more than a batch from Firestore until its consumer asks for the next one', async () => {
   const connection = await getConnection();
   const { runQuery } = connection;
   let received = 0;
@@ -97,7 +97,7 @@ test('takes no more than a batch from Firestore until its consumer asks for the 
   jest.restoreAllMocks();
 });
 
-describe('continues after the last document that it received', () => {
+describe('a query continues after the last document that it received', () => {
   test.each([
     ['INTERNAL', 127],
     ['RESOURCE_EXHAUSTED', 128],
@@ -116,7 +116,7 @@ describe('continues after the last document that it received', () => {
     expect(await idsOf(open(), selection)).toEqual(ids);
   });
 
-  test('in a query ordered by id alone', async () => {
+  test('if it is ordered by id alone', async () => {
     database.firestore.faults.inject({
       rpc: 'RunQuery',
       when: { messages: 500 },
@@ -126,7 +126,7 @@ describe('continues after the last document that it received', () => {
   });
 });
 
-test('fails after a minute of errors, counted from the first error after a document', async () => {
+test('a query fails after a minute of errors, counted from the first error after a document', async () => {
   const error = { kind: 'error', code: 'UNAVAILABLE' } as const;
   database.firestore.faults.inject({ rpc: 'RunQuery', times: 9, action: error });
   database.firestore.faults.inject({ rpc: 'RunQuery', nth: 10, when: { messages: 1 }, action: error });
@@ -139,7 +139,7 @@ test('fails after a minute of errors, counted from the first error after a docum
   expect(tookMs).toBeLessThanOrEqual(60_000);
 });
 
-test('throws at once the error of a query whose index is missing', async () => {
+test('a query whose index is missing throws the error at once', async () => {
   const error = { kind: 'error', code: 'FAILED_PRECONDITION' } as const;
   database.firestore.faults.inject({ rpc: 'RunQuery', action: error });
   const db = open();
@@ -147,10 +147,10 @@ test('throws at once the error of a query whose index is missing', async () => {
   expect(db.counters.firestoreCalls).toBe(1);
 });
 
-test('ends when its signal aborts, even while nothing arrives, and cancels its call', async () => {
+test('a query ends when its signal aborts, even while nothing arrives, and cancels its call', async () => {
   const { promise: outcome, resolve } = Promise.withResolvers<string>();
   const stop = database.firestore.observe((call) => resolve(call.outcome));
-  // A delay, because a call that hangs has the outcome HUNG, also if it is cancelled.
+  // The fault is a delay, because a call that hangs has the outcome HUNG even if it is cancelled.
   const action = { kind: 'delay', ms: 500 } as const;
   const fault = database.firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action });
   const controller = new AbortController();
@@ -162,7 +162,7 @@ test('ends when its signal aborts, even while nothing arrives, and cancels its c
   stop();
 });
 
-test('cancels its call when the consumer stops', async () => {
+test('a query cancels its call when the consumer stops', async () => {
   const { promise: outcome, resolve } = Promise.withResolvers<string>();
   const stop = database.firestore.observe((call) => resolve(call.outcome));
   // Without the delay, the call could end before it is cancelled.

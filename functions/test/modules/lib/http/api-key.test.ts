@@ -37,7 +37,7 @@ describe('identifyApiKey', () => {
       }),
     ));
 
-  test('accepts the key of a digest, and never the digest itself', () => {
+  test('accepts the key whose digest is configured, and never the digest itself', () => {
     const digest = sha256('a-key').toString('hex');
     const { keys } = parseApiKeys(`acme:${digest}`);
     const sent = ['a-key', digest, `acme:${digest}`, 'acme'];

@@ -76,7 +76,7 @@ describe('the content type', () => {
     ['a malformed one', { 'Content-Type': 'json' }, 'Expected the content type application/json'],
     ['another', { 'Content-Type': 'text/json' }, 'Expected the content type application/json, received another'],
     ['UTF-16', { 'Content-Type': 'application/json; charset=utf-16' }, 'Expected the charset UTF-8, received another'],
-    ['a value', { 'X-Type': 'content-type', a: 'b' }, 'Expected the content type application/json, received none'],
+    ['in X-Type', { 'X-Type': 'content-type', a: 'b' }, 'Expected the content type application/json, received none'],
   ])('%s is rejected', async (_, headers, message) => {
     expect(getMessage(await send(['{}'], headers as Headers))).toBe(message);
   });
@@ -128,7 +128,7 @@ describe('the text', () => {
     ['{"\\n":1,}', ''],
     ['"at position 5" secret', ' at position 16'],
     ['', ''],
-  ])('%j is not JSON, and the message has nothing of it', async (text, place) => {
+  ])('%j is not JSON, and the message repeats none of it', async (text, place) => {
     expect(getMessage(await send([text]))).toBe(`Expected JSON, received other text${place}`);
   });
 });
@@ -158,7 +158,7 @@ describe('a body', () => {
   });
 
   test('above the limit is rejected for its compressed size, even if nothing of it inflates', async () => {
-    // A gzip header with a name that never ends.
+    // This gzip header has a name that never ends.
     const header = Buffer.from([0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 3]);
     const request = createRequest({ ...JSON_TYPE, 'Content-Encoding': 'gzip' });
     const result = read(request, { maxBytes: 1_000 });
@@ -182,15 +182,15 @@ describe('the number of values', () => {
     });
   });
 
-  test('is within its limit for each product that fits into the bytes', () => {
-    // There are too few identifiers of one character to matter.
+  test('stays within its limit if a body of products stays within its bytes', () => {
+    // Shorter identifiers are too few to matter, so this product has the most values for its bytes.
     const product = '"ab":{"price_list_price":1,"expected_forward_cost_price":1},';
     expect(countValues(product)).toBe(getMaxValues(product.length));
   });
 });
 
 describe('reading ends', () => {
-  test('at the timeout, and the connection is not used again', async () => {
+  test('at the timeout', async () => {
     const request = createRequest();
     request.write('{');
     await expect(read(request, { timeoutMs: 20 })).rejects.toMatchObject({

@@ -109,7 +109,7 @@ describe('the encoding', () => {
     expect(headers['content-encoding']).toBe(expected);
   });
 
-  test('has about the size of its fast level', async () => {
+  test('compresses to about the size of gzip level 1', async () => {
     const { bytes } = await fetchResponse({ body: createText(60 * KIB) }, 'gzip');
     expect(bytes.length / gzipSync(createText(60 * KIB), { level: 1 }).length).toBeCloseTo(1, 2);
   });
@@ -134,14 +134,14 @@ describe('a large response', () => {
     expect([headers['content-length'], bytes.length]).toEqual(['30000000', 30_000_000]);
   });
 
-  test('above that size is sent in chunks', async () => {
+  test('above the maximum buffered size is sent in chunks', async () => {
     const body = stream(...times(31), 'end');
     const { status, headers, bytes, result } = await fetchResponse({ status: 201, headers: { 'X-One': '1' }, body });
     expect(headers).toMatchObject({ 'transfer-encoding': 'chunked', 'x-one': '1' });
     expect([status, bytes.length, bytes.subarray(-4).toString(), result]).toEqual([201, 31_000_003, 'xend', true]);
   });
 
-  test('does not begin until it exceeds that size, so an error can still become a response', async () => {
+  test('does not begin until it exceeds the maximum buffered size, so an error can still become a response', async () => {
     respond = async (response) => {
       const body = async function* () {
         yield* stream(...times(30));
@@ -183,7 +183,7 @@ test.each([undefined, 'gzip'])(
   'a long response, encoded as %s, waits for a client that does not read',
   async (encoding) => {
     let reads = 0;
-    // Random text, so that the compressed response is long too.
+    // The text is random, so the compressed response is long too.
     const text = randomBytes(500_000).toString('base64');
     respond = (response) => {
       if (encoding !== undefined) response.req.headers['accept-encoding'] = encoding;

@@ -85,7 +85,7 @@ describe('each request of a process that serves functions', () => {
     ['traceparent', { traceparent: PARENT }, TRACE],
     ["Google's header", { 'x-cloud-trace-context': `${TRACE.toUpperCase()}/123;o=1` }, TRACE],
     ['both: traceparent', { traceparent: PARENT, 'x-cloud-trace-context': `${'a'.repeat(32)}/1` }, TRACE],
-    ['a malformed one', { traceparent: `00-${TRACE}` }, null],
+    ['only a malformed header', { traceparent: `00-${TRACE}` }, null],
     ['no header', {}, null],
   ])('has the trace id of %s', async (_, headers, expected) => {
     const request = await receive('/', headers);

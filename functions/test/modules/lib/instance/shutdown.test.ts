@@ -4,7 +4,7 @@ import { StoppedError } from '../../../../src/lib/errors';
 import { logInstanceStopped, logInstanceStopping } from '../../../../src/lib/logging/instances';
 import { Shutdown } from '../../../../src/lib/instance/shutdown';
 
-/** The steps of a stop, in virtual time. */
+/** Tests the steps of a stop with fake timers. */
 
 jest.mock('../../../../src/lib/logging/instances');
 
@@ -38,7 +38,7 @@ function createInstance() {
   return { shutdown, server, steps, addResponse, stop };
 }
 
-test('refuses writes at once, aborts them after 5 s, stops waiting for handlers after 8 s, and ends after 9 s', async () => {
+test('a stop refuses writes at once, aborts them after 5 s, stops waiting for handlers after 8 s, and ends after 9 s', async () => {
   const { shutdown, steps, addResponse, stop } = createInstance();
   addResponse();
   void shutdown.waitFor(() => new Promise(() => undefined));
@@ -55,7 +55,7 @@ test('refuses writes at once, aborts them after 5 s, stops waiting for handlers 
   expect(logInstanceStopped).toHaveBeenLastCalledWith(1, 9_000);
 });
 
-test('ends as soon as the last response is sent, and at once without one', async () => {
+test('a stop ends as soon as the last response is sent, and at once if none is open', async () => {
   const { steps, addResponse, stop } = createInstance();
   const response = addResponse();
   const stopped = stop();
@@ -71,7 +71,7 @@ test('ends as soon as the last response is sent, and at once without one', async
   expect(idle.steps.at(-1)).toEqual(['end', 0]);
 });
 
-test('closes the server of each response at once', async () => {
+test('a stop closes the server of earlier responses at once', async () => {
   const { server, addResponse, stop } = createInstance();
   const close = jest.spyOn(server, 'close').mockReturnValue(server);
   addResponse().emit('close');
@@ -82,7 +82,7 @@ test('closes the server of each response at once', async () => {
 test.each([
   ['ends', Promise.resolve()],
   ['fails', Promise.reject(new Error('failed'))],
-])('waits for a handler whose client has left, until it %s', async (_, result) => {
+])('a stop waits for a handler whose client has left, until the handler %s', async (_, result) => {
   const { shutdown, steps, addResponse, stop } = createInstance();
   const response = addResponse();
   const { promise, resolve } = Promise.withResolvers();
@@ -98,7 +98,7 @@ test.each([
   ]);
 });
 
-test('waits for a connection whose body still arrives after its response, and counts only handlers', async () => {
+test('a stop waits for a connection whose body still arrives after its response, and logs only the number of handlers', async () => {
   const { shutdown, steps, addResponse, stop } = createInstance();
   const response = addResponse();
   void shutdown.waitFor(() => new Promise((resolve) => setTimeout(resolve, 1_000)));
@@ -111,7 +111,7 @@ test('waits for a connection whose body still arrives after its response, and co
   expect(logInstanceStopped).toHaveBeenLastCalledWith(0, 3_000);
 });
 
-test('each response, also a later one, announces that its connection closes', async () => {
+test('each response that is open or begins during a stop announces that its connection closes', async () => {
   const { addResponse, stop } = createInstance();
   const before = addResponse();
   const stopped = stop();

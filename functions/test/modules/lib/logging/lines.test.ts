@@ -8,7 +8,7 @@ import {
 } from '../../../../src/lib/logging/price-lists';
 import { createKeyRecord } from '../../../support/key-records';
 
-/** The severities and fields of lines about attempts and instances. No reason names a document or quotes a value. */
+/** Tests the severities and fields of lines other than those of requests. No reason names a document or quotes a value. */
 
 jest.mock('firebase-functions/logger');
 

@@ -2,7 +2,7 @@ import { write } from 'firebase-functions/logger';
 import { ApiError, toApiError } from '../../../../src/lib/errors';
 import { logRequest } from '../../../../src/lib/logging/requests';
 
-/** An error report has stack frames, and no text that could be confidential. */
+/** Tests that an error report has stack frames, and no text that could be confidential. */
 
 jest.mock('firebase-functions/logger');
 
@@ -41,7 +41,7 @@ test.each<[string, Error]>([
   expect(JSON.stringify(line)).not.toContain(SECRET);
 });
 
-test('the report of an error has the frames of its cause, or its own', () => {
+test('the report of an error has the frames of its cause, or its own if it has no cause', () => {
   function throwHere() {
     throw new Error('x\n    at first (file.js:1:1)');
   }

@@ -54,7 +54,7 @@ describe('a submission', () => {
     ]);
   });
 
-  test('has each identifier as the text has it', () => {
+  test('has each identifier decoded, so that two spellings of one identifier are one product', () => {
     const ids = ['constructor', 'a"b', '"', '\\', 'a\nb', '\u0001', 'é'];
     const { products } = parseProducts(`{${ids.map((id) => `${JSON.stringify(id)}:${VALID}`).join()}}`);
     expect([...products.keys()]).toEqual(ids.sort());
@@ -96,7 +96,7 @@ describe('info', () => {
   });
 
   test.each(['us', 'usdd', 'us1', ' usd', 'usd\n', 'ÜSD'])(
-    'the currency %j is rejected, and not repeated',
+    'the currency %j is rejected, and the message does not repeat it',
     (currency_iso) => {
       const message = 'Expected a currency code of three letters, received a different string';
       expect(getInfoErrors({ currency_iso })).toEqual([{ path: 'info.currency_iso', message }]);
@@ -104,7 +104,7 @@ describe('info', () => {
   );
 
   const notMonths = ['00/2026', '13/2026', '6/2026', '06/20260', '01/06/2026', ' 06/2026', '06/2026\n', '０６/2026'];
-  test.each(notMonths)('the month %j is rejected, and not repeated', (date) => {
+  test.each(notMonths)('the month %j is rejected, and the message does not repeat it', (date) => {
     const message = 'Expected a month as MM/YYYY, received a different string';
     expect(getInfoErrors({ date })).toEqual([{ path: 'info.date', message }]);
   });
@@ -201,11 +201,11 @@ describe('an invalid body', () => {
       const error = catchValidationError(() => parseProducts(wrong(count)));
       expect([error?.errors.length, error?.isComplete]).toEqual([MAX_FIELD_ERRORS, false]);
     }
-    // The error of `info` leaves room for 99.
+    // The error of `info` leaves room for 99 errors of products.
     expect(getErrors(`{"products":${wrong(100)}}`)).toHaveLength(MAX_FIELD_ERRORS);
   });
 
-  test('costs no more after its hundredth error', () => {
+  test('is not checked further after its hundredth error', () => {
     const validate = jest.spyOn(productPricesSchema, 'safeParse');
     const products = `{${Array.from({ length: 100_000 }, (_, i) => `"${i}":{"price_list_price":1}`).join()}}`;
     expect(getProductErrors(products)).toHaveLength(MAX_FIELD_ERRORS);

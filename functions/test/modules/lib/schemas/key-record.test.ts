@@ -7,7 +7,7 @@ test('a key is stored under the SHA-256 of its text', () => {
   expect(keyDocumentId('Größe 1 ')).toBe('ac14a6416f679b825e47d0b209df989b77d0eb149f2d911a9bfabf4d40876908');
 });
 
-test('a record of the schema is read as it is stored', () => {
+test('a valid record is read as it is stored', () => {
   const record = createKeyRecord({ lists: TEST_LISTS });
   expect(parseKeyRecord(record, ID)).toEqual(record);
 });
@@ -27,7 +27,7 @@ test.each<[string, object]>([
   ['that is not completed but has a response', { ...failed, response: '{}' }],
   ['that is in review without a cause', { ...failed, failure_cause: null }],
   ['that is in review without a failure', { ...failed, failure: null }],
-  ['with an action of no kind', { actions: [{ action: 'undo', at: 0, by: 'ada', reason: null }] }],
+  ['with an action of an unknown kind', { actions: [{ action: 'undo', at: 0, by: 'ada', reason: null }] }],
 ])('a record %s is unreadable', (_, fields) => {
   expect(parseKeyRecord({ ...createKeyRecord(), ...fields }, ID)).toBeUndefined();
 });

@@ -63,7 +63,7 @@ describe.each(Object.keys(schemas) as Name[])('%s', (name) => {
       ['1969-12-31', -86_400_000],
       ['2000-02-29', 951_782_400_000],
       ['9999-12-31', 253_402_214_400_000],
-    ])('has the day %s as midnight UTC in Unix milliseconds: %d', (day, expected) => {
+    ])('converts the day %s to midnight UTC in Unix milliseconds: %d', (day, expected) => {
       expect(parse(name, { [field]: day })[field]).toBe(expected);
     });
   });
