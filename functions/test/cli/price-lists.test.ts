@@ -262,7 +262,7 @@ test('show prints a list document to which no key refers, and calls it a fault',
   for (const option of ['--payload', '--prices']) expect((await run('show', 'alone', option, '-')).code).toBe(1);
 });
 
-test('an id of another type than --id-type is unknown, and its document is not called a fault', async () => {
+test('an id of a different type from --id-type is unknown, and its document is not called a fault', async () => {
   await submit();
   const { document_id } = (await readRecord()) as Partial<KeyRecord>;
   const { code, err } = await run('show', '--id-type', 'price_list_id', String(document_id));

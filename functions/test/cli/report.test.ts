@@ -133,7 +133,7 @@ test.each([
   expect(formatCsv([text])).toBe(`"${cell}"\r\n`);
 });
 
-test('show --prices writes both prices of each product in one file, also where an entry is missing', async () => {
+test('show --prices writes both prices of each product to one file, with an empty cell for a missing entry', async () => {
   const { price_list } = await submit('a', {}, 3);
   await service.db.doc(`price_lists/${price_list?.id}/products/product-1`).delete();
   const file = join(folder, 'prices.csv');

@@ -16,7 +16,7 @@ test('every number has the format double, because oapi-codegen rounds numbers wi
   expect(new Set(formats)).toEqual(new Set(['double']));
 });
 
-test('only texts are constants or enums, because clients of openapi-generator read and send the others as texts', () => {
+test('only strings are constants or enums, because clients of openapi-generator read and send other values as strings', () => {
   const fixed = schemas.filter((schema) => 'const' in schema || 'enum' in schema);
   expect(new Set(fixed.map(({ type }) => type))).toEqual(new Set(['string']));
 });

@@ -32,7 +32,7 @@ function writeFiles(folder: string, files: Files): void {
 function runJob(name: string, text: RegExp, env: Record<string, string> = {}): number | null {
   const cwd = join(parent, name);
   mkdirSync(cwd, { recursive: true });
-  // Downloads an artifact, and writes down what a release contains.
+  // This stub of gh copies an artifact, and records what a release contains.
   const gh = `gh() {
     case "$*" in
       'run download '*) while [ "$1" != --name ]; do shift; done; mkdir -p "$4"; cp -R "../artifacts/$2/." "$4";;

@@ -67,7 +67,7 @@ describe('the deploy package', () => {
   });
 });
 
-describe('installed by npm ci into an empty folder, under the Functions Framework', () => {
+describe('the deploy package, installed by npm ci and run by the Functions Framework:', () => {
   let folder: string;
   let installed: DeployedPackage;
   beforeAll(async () => {
@@ -130,7 +130,7 @@ function getFileName(name: string): string {
   return `${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.cjs`;
 }
 
-/** Lists a file of the deploy package, and the files that it loads when it is loaded. */
+/** Lists a file of the deploy package, and all files that loading it also loads. */
 async function listStaticImports(file: string): Promise<string[]> {
   const files = new Set([file]);
   for (const each of files) {

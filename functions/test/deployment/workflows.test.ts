@@ -47,7 +47,7 @@ test('only four jobs have a right that could do harm', () => {
 
 /**
  * Matches a command that runs no script of a package, and installs no development package of the repository. The other folders
- * with a lock file have none. release.test.ts builds with the production packages alone.
+ * with a lock file have no development packages. release.test.ts builds with only the production packages.
  */
 const INSTALL = /^npm ci (--omit=dev --include=prod|--prefix (functions\/dist|\.github\/tools)) --ignore-scripts$/;
 

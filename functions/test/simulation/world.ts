@@ -348,7 +348,7 @@ export class Simulator {
     else await this.#carryOut(call, random.chance(rates.after));
   }
 
-  /** Freezes the process for `ms` of virtual time. Until then, none of its timers fires. The call can then fail. */
+  /** Freezes the process for `ms` of virtual time, in which none of its timers fires. The call proceeds after that time. */
   #freeze(call: GatedCall, ms: number): void {
     const { process, what } = call;
     this.note(process, `${what}: frozen for ${ms / SECOND} s`);
@@ -401,7 +401,7 @@ export class Simulator {
   }
 }
 
-/** A call that hangs for a time is known by this name. So entries can hang while the renewal of a lease succeeds. */
+/** Returns the name of a commit. Commits with the same name hang together, so a renewal can succeed while entries hang. */
 function describeCommit(paths: readonly string[]): string {
   const [first = ''] = paths;
   if (first.includes('/products/')) return `entries of ${first.split('/', 1)[0]}`;

@@ -27,7 +27,7 @@ export async function startDeployedPackage({ folder = DEPLOY_PACKAGE, clock = Da
   return {
     firestore,
     db,
-    /** Starts a function. @param env variables besides those of an operation */
+    /** Starts a function. @param env variables besides those that every function gets */
     start: async (name: OperationName | 'sweepPriceLists', env: Record<string, string> = {}) => {
       const deployed = await startDeployedFunction(folder, name, {
         API_KEY: DEPLOYED_KEY,

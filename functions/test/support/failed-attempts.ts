@@ -45,7 +45,7 @@ export function useFailedAttempts() {
     return readKey(key);
   }
 
-  /** Begins an attempt and rejects its later commits, so that its key is left as after a crash. */
+  /** Begins an attempt and rejects its later commits, so that its key stays as after a crash. */
   async function crash(key: string): Promise<void> {
     const fault = failCommits(database, (call) => isEntries(call) || isKeyEvent(call));
     await expect(create(key)).rejects.toMatchObject({ code: 'creation_failed' });

@@ -98,8 +98,8 @@ describe('the audit of records as the service stores them', () => {
     [Infinity, PRODUCTS],
   ])('counts both lists, and with a sample of %d reads %d entries of each', async (sampleSize, entries) => {
     await create('a');
-    // It reads four pages, the request record, its chunk, two lists and two counts. For orphans it reads three
-    // documents, and three queries find nothing.
+    // It reads four pages of one document, the request record, its chunk, two lists and two counts. To find orphans,
+    // three queries return one document each, and three find nothing.
     const document_reads = getAuditReads(1, entries);
     expect((await runAudit(sampleSize, { random: Math.random })).report).toMatchObject({
       violations: 0,
@@ -445,7 +445,7 @@ describe('while other processes change keys, the audit', () => {
   const afterKeys = (run: () => Promise<unknown>) =>
     database.firestore.faults.inject({ rpc: 'RunQuery', nth: 2, action: { kind: 'call', run } });
 
-  test('checks a key again, after a pause, until the key stays the same', async () => {
+  test('checks a key with a violation again, after a pause, until the key stays the same', async () => {
     const { key } = await store('completed');
     await change(key, { products_count: 8 });
     let changes = 0;
@@ -484,8 +484,8 @@ describe('while other processes change keys, the audit', () => {
     const { report, found } = await runAudit();
     expect(found).toEqual([]);
     expect(report).toMatchObject({ violations: 0, keys: 0, attempts: 0 });
-    // It reads the request with its key, and for each list its request first. Six searches find three parents, of
-    // which it reads the request once more.
+    // It reads four pages, and a request with its key. For each list, it finds the request and reads both again. Of the
+    // three parents that six searches find, it reads only the request once more.
     expect(report.document_reads).toBe(4 + 2 + 2 * (1 + 2) + 6 + 1);
   });
 

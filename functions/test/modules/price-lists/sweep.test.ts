@@ -146,7 +146,7 @@ describe('a sweep', () => {
     expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery']);
   });
 
-  test('skips a record that is found although it is not due', async () => {
+  test('skips a record that its query finds although the attempt is not due', async () => {
     const live = await fail('live', { ...CRASHED, lease_expires_at: TEST_START + 90_000 });
     await getKey('live').update({ sweep_due_at: 1 });
     const calls = database.recordCalls();
@@ -155,7 +155,7 @@ describe('a sweep', () => {
     expect(await readKey('live')).toEqual({ ...live, sweep_due_at: 1 });
   });
 
-  test('reads more due keys than fit a page, reports unreadable ones once, and takes them out of its index without another change', async () => {
+  test('reads more due keys than one query returns, reports unreadable records once, and takes them out of its index without another change', async () => {
     const left = Array.from({ length: 30 }, (_, i) => {
       const failure = { status: 'requires_review', failure: 'no access', failure_cause: 'error' } as const;
       const record = createKeyRecord({ boq_list_id: `left-${i}`, ...failure });
