@@ -34,8 +34,8 @@ function holdEntries(): void {
 }
 
 /**
- * Runs a function whose timeout leaves it one second, besides the time that it has to reserve. A function
- * that reserves less time works for a minute longer, and one without a limit for longer still.
+ * Runs a function whose timeout leaves it one second, besides the time that it has to reserve. A creation or sweep
+ * that did not reserve the minute for storing its failure, or a function without a limit, would take too long.
  */
 async function runForASecond<T>(options: { timeoutSeconds: number }, reservedSeconds: number, run: () => Promise<T>) {
   jest.replaceProperty(options, 'timeoutSeconds', reservedSeconds + 1);

@@ -22,7 +22,7 @@ const TYPES = {
   'dashboard.json': [dashboardProtos, 'google.monitoring.dashboard.v1.Dashboard'],
 } as const;
 
-test.each(globSync('docs/monitoring/**/*.json'))('%s is what Google’s protos define, and nothing else', (path) => {
+test.each(globSync('docs/monitoring/**/*.json'))('%s has only members that Google’s protos define', (path) => {
   const kind = path.split('/')[2] as keyof typeof TYPES;
   const [protos, type] = TYPES[kind];
   const file = readJson(path) as object;

@@ -133,7 +133,7 @@ test('a connection that goes silent is replaced before the retries end, under ea
   expect(results).toEqual({ completion: 200, 'batch of entries': 200, claim: 200, read: 200, sweep: ['resumed'] });
 });
 
-test('calls that began in an outage get 200 after it, and both channels try to connect often until then', async () => {
+test('calls that began in an outage get 200 after it, and the channels try to connect often until then', async () => {
   // Retries as long as in production outlast this outage. The test checks only how often the channels try to connect.
   RETRY_MS.outage *= SPEED;
   isOutOfReach = true;

@@ -29,8 +29,8 @@ import {
 
 /**
  * In a schedule, clients repeat requests, operators resume and release keys, sweeps run, and calls
- * fail. Then the faults end, and every key of a client must be completed. The monitor checks every commit to
- * key records and lists.
+ * fail. Then the faults end, except that a call of a sweep can hang, and every key must be completed. The
+ * monitor checks every commit to key records and lists.
  */
 
 export class InvariantViolation extends Error {

@@ -26,7 +26,7 @@ const written = fc
     return { value, json: write(value) };
   });
 
-/** Replaces each member's name in a parsed value by the name that the text has. */
+/** Replaces each member's name in a parsed value with the name that the text has. */
 function restoreNames(value: unknown, getName: (member: string) => string): unknown {
   if (Array.isArray(value)) return value.map((each) => restoreNames(each, getName));
   if (typeof value !== 'object' || value === null) return value;
@@ -42,7 +42,7 @@ test('any JSON is parsed to the value that it was written from, whatever its nam
     { numRuns: 2_000 },
   ));
 
-/** JSON with one part replaced. */
+/** Generates JSON in which a short text, which can be empty, replaces up to two characters. */
 const nearlyJson = fc
   .tuple(written, fc.nat(), fc.constantFrom('', '"', '{', '}', ',', ':', '\\', '\\u12', '\u0001'), fc.nat({ max: 2 }))
   .map(([{ json }, place, put, dropped]) => {

@@ -198,7 +198,7 @@ test.each([undefined, 'gzip'])(
       before = reads;
       await delay(300);
     }
-    // About 30 MB are buffered, and some MB are in the buffers of both sockets.
+    // About 30 MB is buffered in the process, and a few MB more in both sockets.
     expect(reads).toBeLessThan(90);
     incoming.resume();
     expect(await sent).toBe(true);
