@@ -102,7 +102,7 @@ async function getReadError(target: Target, getAll: () => Promise<never>): Promi
   );
 }
 
-test('the command reaches a local database although proxies are set', async () => {
+test('the command reaches a local database even if proxies are set', async () => {
   for (const name of ['http_proxy', 'https_proxy', 'grpc_proxy']) process.env[name] = `http://${NOWHERE}`;
   const { code, out } = await runCommand('list');
   expect([code, out]).toEqual([0, 'No key needs an operator.\nNo attempt is in progress.\n']);

@@ -19,7 +19,7 @@ const submit = async (boq_list_id: string, info: object = {}, products = 2) =>
 const getKeys = async (...args: string[]) =>
   parseLines((await run('report', '--json', ...args)).out).map((row) => (row as { boq_list_id: string }).boq_list_id);
 
-test('report has one row for each request, newest first, also for a released attempt', async () => {
+test('report has one row for each request, newest first, even for a released attempt', async () => {
   const created = await submit('first');
   await submit('no market', { market_id: 'nowhere', currency_iso: 'usd' });
   await failAttempt('failed');

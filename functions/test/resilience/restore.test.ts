@@ -8,7 +8,7 @@ import { readAllDocuments } from '../support/firestore';
 
 const { database, create, fail, crash } = useFailedAttempts();
 
-/** Sends the price list of a key. @returns the id of the attempt in the response, and whether it is a replay */
+/** Sends the price list of a key. @returns the document id in the response, and whether it is a replay */
 async function send(key: string, market_id = 'market-1'): Promise<{ id: string; replayed: boolean }> {
   const { response, replayed } = await create(key, { market_id });
   return { id: (JSON.parse(response) as { document_id: string }).document_id, replayed };
@@ -24,7 +24,7 @@ async function list(): Promise<Record<string, string>> {
   return Object.fromEntries(keys.map(({ boq_list_id, status }) => [boq_list_id, status]));
 }
 
-/** Returns the rules that the audit finds violated, with the key if it names one. */
+/** Returns the rule of each violation that the audit finds, with the key or `null`. */
 async function audit(): Promise<string[]> {
   const violations = (await runForLines('audit', '--full')).slice(0, -1);
   return violations.map(({ rule, boq_list_id }) => `${rule} ${boq_list_id}`).sort();
@@ -44,7 +44,7 @@ async function importDocuments(documents: Backup): Promise<void> {
 const order = () => database.client.doc('orders/order-1');
 const readOrder = async () => (await order().get()).get('status') as unknown;
 
-/** Takes a backup of keys in every state. Then an hour passes, keys change, and documents are lost. @returns the backup, and the ids of the later attempts by key */
+/** Takes a backup of keys in every state. Then an hour passes, keys change, and documents are lost. @returns the backup, and the document ids of the later attempts by key */
 async function goOnAfterBackup(): Promise<{ backup: Backup; later: Map<string, string> }> {
   const { client, clock } = database;
   await order().set({ status: 'before' });

@@ -1,7 +1,7 @@
 import type { Call, Code } from '../../../packages/firestore-local/src';
 import type { TestDatabase } from './database';
 
-/** Recognizes the commits of an attempt, and injects faults at them. */
+/** Recognises the commits of an attempt, and injects faults at them. */
 
 type Commit = Call<'Commit'>;
 type Match = (call: Commit) => boolean;

@@ -25,7 +25,7 @@ export function useTestDatabase() {
   const database = { clock: new ManualClock(TEST_START) } as Started;
   let tokens = 0;
   beforeAll(async () => {
-    // Only the embedded Firestore can be given a clock.
+    // The tests need the embedded Firestore, because only it accepts a clock.
     const firestore = await startFirestore({ indexes: readDeclaredIndexes(), clock: () => database.clock.now() });
     useFirestoreEmulator(firestore.address, TEST_PROJECT);
     const client = configureClient(new Firestore({ projectId: TEST_PROJECT }));

@@ -50,7 +50,7 @@ function collectTexts(value: unknown): string[] {
   return texts;
 }
 
-/** Returns whether a text is unlikely to be in a log line by chance. Short texts and plain words are likely. */
+/** Returns whether a text is unlikely to be in a log line by chance. Short texts and plain words can be. */
 const isDistinctive = (text: string): boolean => text.trim().length >= 6 && !/^[a-z_]{1,12}$/i.test(text);
 
 function parsed(text: string): unknown {

@@ -322,7 +322,7 @@ describe('a response', () => {
 });
 
 describe.each(['costs', 'prices'] as const)('a list of %s', (list) => {
-  test('whose fields differ from its attempt is reported once, with their names', async () => {
+  test('whose fields differ from those of its attempt is reported once, with their names', async () => {
     const { [list]: path } = await store('completed');
     const expectNames = (data: DocumentData, names: string) =>
       expectChanged(path, data, 'list_document', `differs from its attempt: ${names}`);

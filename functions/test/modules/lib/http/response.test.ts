@@ -290,7 +290,7 @@ describe('a response to an incomplete request', () => {
     expect(await isOpenAfter(100)).toBe(false);
   });
 
-  test('closes the connection after 5 s, although bytes still arrive', async () => {
+  test('closes the connection after 5 s, even if bytes still arrive', async () => {
     await open();
     for (let i = 0; i < 4; i += 1) {
       expect(await isOpenAfter(1_200)).toBe(true);
