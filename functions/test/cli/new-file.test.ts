@@ -34,7 +34,7 @@ test('of two writers that create one file at once, one writes all of it, and the
   expect(readdirSync(folder)).toEqual(['prices.csv']);
 });
 
-test('a file that another program creates while the command writes it stays as it is', async () => {
+test('the command does not replace a file that another program creates during the writing', async () => {
   const content = function* () {
     yield 'ours';
     writeFileSync(file, 'theirs');

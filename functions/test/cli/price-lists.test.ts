@@ -168,7 +168,7 @@ test('release says that a key has no lists if no market matched', async () => {
   expect(err).not.toContain('failed');
 });
 
-test('a request id of two keys is rejected, with the arguments that name each', async () => {
+test('a request id of two keys is rejected, and the error lists the arguments that name each', async () => {
   for (const boq_list_id of ['one', 'the other']) {
     const json = createPriceListBody(1, { boq_list_id });
     await service.call('addPriceLists', { json, headers: { 'x-request-id': 'shared' } });
@@ -219,7 +219,7 @@ describe('an id that another client has chosen as its own boq_list_id', () => {
   });
 });
 
-test('the printed command repeats --project', async () => {
+test('a printed command repeats the --project of the command that prints it', async () => {
   await failAttempt(KEY);
   const { out } = await run('list', '--project', TEST_PROJECT);
   expect(out).toContain(`show --project ${TEST_PROJECT} --id-type hash ${keyDocumentId(KEY)}\n`);

@@ -154,7 +154,7 @@ test('a payload file that cannot be written completely does not remain, so a sec
   expect(JSON.parse(readFileSync(file, 'utf8'))).toHaveProperty('products');
 });
 
-test('help has the exit code 0, and wrong arguments have 2', async () => {
+test('help exits with 0, and wrong arguments exit with 2', async () => {
   const usage = expect.stringMatching(/^Usage:/) as string;
   expect(await runInShell('"$@"', 'help')).toMatchObject({ code: 0, out: usage });
   expect(await runInShell('"$@"', '--project', 'x')).toMatchObject({ code: 2, out: '' });

@@ -153,7 +153,7 @@ test('show --prices writes both prices of each product to one file, with an empt
   expect(await run('show', 'a', '--prices', file)).toMatchObject({ code: 1 });
 });
 
-test('show --prices joins ids in the order of Firestore, which is not that of JavaScript', async () => {
+test('show --prices joins both lists in the order of Firestore, which is not that of JavaScript', async () => {
   const product = { price_list_price: 1, expected_forward_cost_price: 2 };
   const { info } = createPriceListBody(0, { boq_list_id: 'a' });
   const { json } = await service.call('addPriceLists', { json: { info, products: { '～': product, '😀': product } } });

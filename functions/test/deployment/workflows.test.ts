@@ -32,7 +32,7 @@ const withRights = jobs.filter(({ permissions = {} }) =>
   Object.entries(permissions).some(([scope, right]) => !HARMLESS.includes(`${scope}: ${right}`)),
 );
 
-test('each job names its permissions, and leaves no token in its checkout', () => {
+test('each job or its workflow states the permissions, and no checkout keeps a token', () => {
   for (const { job, permissions, steps } of jobs) {
     expect([job, permissions]).toEqual([job, expect.any(Object)]);
     const checkouts = steps.filter(({ uses = '' }) => uses.startsWith('actions/checkout@'));

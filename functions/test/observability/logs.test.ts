@@ -161,7 +161,7 @@ describe('the life of a price list', () => {
     ]);
   });
 
-  test('without a market logs only the completion, and its line and that of the request say so', async () => {
+  test('is logged only as completed if no market matched, and that line and the line of the request say so', async () => {
     await service.call('addPriceLists', { json: createPriceListBody(3, { market_id: 'nowhere' }) });
     const facts = { market_found: false, currency_differs: false };
     expect(life()).toMatchObject([{ event: 'price_list_completed', price_list_id: null, since_claim_ms: 0, ...facts }]);

@@ -14,7 +14,7 @@ test.each([
   [{}, false],
   [{ K_SERVICE: 'getteams' }, true],
   [{ K_SERVICE: 'getteams', FUNCTIONS_EMULATOR: 'true' }, false],
-])('whether a process with %j is a Cloud Run instance: %j', (variables, isInstance) => {
+])('with the variables %j, isCloudRunInstance returns %j', (variables, isInstance) => {
   setEnvironment(variables);
   expect(isCloudRunInstance()).toBe(isInstance);
 });

@@ -18,7 +18,7 @@ const map = (fields: object) => ({ mapValue: { fields } });
 const array = (...values: object[]) => ({ arrayValue: { values } });
 
 describe('a decoded document', () => {
-  test('has the strings, arrays and maps of the encoded one', () => {
+  test('has the strings, arrays and maps of the encoded document', () => {
     const name = map({
       constructor: text('𝄞'),
       toString: map({}),

@@ -67,7 +67,7 @@ describe('retry', () => {
     expect(await retryFailing([14], { tryMs: 59_876 })).toMatchObject({ outcome: createError(14), tries: 1 });
   });
 
-  test('of an attempt goes on for more than 19 minutes', async () => {
+  test('with the regime of an attempt continues for more than 19 minutes', async () => {
     const { outcome, slept } = await retryFailing(times(500, 14), { regime: 'attempt' });
     expect(outcome).toBe('done');
     expect(slept.reduce((sum, ms) => sum + ms)).toBeGreaterThan(1_140_000);

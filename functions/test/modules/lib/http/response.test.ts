@@ -271,7 +271,7 @@ describe('a response to an incomplete request', () => {
     return !socket.destroyed;
   }
 
-  test('is complete before the body has arrived, and the connection stays open', async () => {
+  test('is complete before the body of the request has arrived, and the connection stays open', async () => {
     await open();
     expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n(.*\r\n)?Connection: close\r\n.*"done"$/s);
     expect([socket.destroyed, response.writableEnded]).toEqual([false, false]);
@@ -282,7 +282,7 @@ describe('a response to an incomplete request', () => {
     expect(received).toMatch(/^HTTP\/1\.1 204 /);
   });
 
-  test('closes the connection 2 s after the last byte', async () => {
+  test('closes the connection 2 s after the last byte of the request', async () => {
     await open();
     expect(await isOpenAfter(1_900)).toBe(true);
     await sendBytes('x');
@@ -290,7 +290,7 @@ describe('a response to an incomplete request', () => {
     expect(await isOpenAfter(100)).toBe(false);
   });
 
-  test('closes the connection after 5 s, even if bytes still arrive', async () => {
+  test('closes the connection after 5 s, even if bytes of the request still arrive', async () => {
     await open();
     for (let i = 0; i < 4; i += 1) {
       expect(await isOpenAfter(1_200)).toBe(true);
@@ -299,7 +299,7 @@ describe('a response to an incomplete request', () => {
     expect(await isOpenAfter(200)).toBe(false);
   });
 
-  test('discards the body, however large it is', async () => {
+  test('discards the body of the request, however large it is', async () => {
     await open();
     await sendBytes(Buffer.alloc(64 * 1024 * KIB));
     expect(await isOpenAfter(1_900)).toBe(true);
