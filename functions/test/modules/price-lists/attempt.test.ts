@@ -163,7 +163,7 @@ describe('an attempt that lost its key changes nothing more, and its client gets
       expect.objectContaining({ response: '{}', replayed: true }),
       'completed',
     ],
-  ])('to %s', async (_, update, result, outcome) => {
+  ])('if it lost the key to %s', async (_, update, result, outcome) => {
     const calls = database.recordCalls();
     let settled: unknown;
     atCommit(database, isEntries, async () => {
@@ -272,7 +272,7 @@ describe('a creation that cannot continue', () => {
       expect(await readKey()).toMatchObject({ status: 'processing', failure: null, sweep_due_at });
     });
 
-    test('retries to store it for a minute', async () => {
+    test('keeps trying to store it for a minute', async () => {
       failCommits(database, isEntries);
       failCommits(database, isKeyEvent, { code: 'UNAVAILABLE', times: Infinity });
       expect(getRejection(await create())).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);

@@ -107,7 +107,7 @@ describe('the audit of records as the service stores them', () => {
     });
   });
 
-  test('reads pages of 100', async () => {
+  test('reads the keys in pages of 100', async () => {
     const batch = database.client.batch();
     for (let i = 0; i < 300; i += 1) batch.set(database.client.doc(`price_list_idempotency/${i}`), {});
     await batch.commit();
@@ -187,7 +187,7 @@ describe('a key record', () => {
     ]);
   });
 
-  test('under the hash of another key leaves its records without a key', async () => {
+  test('under the hash of another key is unreadable, so that its records belong to no key', async () => {
     const { key } = await store('completed');
     await getKey('elsewhere').set(await readKey('a'));
     await database.client.doc(key).delete();
@@ -248,7 +248,7 @@ test.each<[Status | 'earlier', Kind, update: DocumentData | 'deleted', Rule, of:
 describe('a request record', () => {
   const NOT_COMPARED = ['request_id', 'payload_chunks'];
 
-  test('with another or no value of any field is named with that field', async () => {
+  test('with another or no value in a compared field is reported with the name of that field', async () => {
     const { request } = await store('completed');
     const stored = (await database.client.doc(request).get()).data() ?? {};
     for (const name of Object.keys(stored)) {
@@ -337,7 +337,7 @@ describe.each(['costs', 'prices'] as const)('a list of %s', (list) => {
     ['completed', 'ready'],
     ['requires_review', 'failed'],
     ['released', 'failed'],
-  ])('of an attempt that is %s is %s, and has no other status', async (status, allowed) => {
+  ])('of an attempt that is %s must be %s', async (status, allowed) => {
     const { [list]: path } = await store(status);
     for (const found of ['processing', 'ready', 'failed'].filter((each) => each !== allowed))
       await expectChanged(path, { status: found }, 'list_status', `is ${found}, but its attempt is ${status}`);

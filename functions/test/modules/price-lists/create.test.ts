@@ -103,7 +103,7 @@ describe('a creation', () => {
     await check(BODY);
   });
 
-  test('that finds an expired lease is refused until the next sweep, and changes nothing', async () => {
+  test('that finds an expired lease is rejected until the next sweep, and changes nothing', async () => {
     await create();
     await getKey().update({ ...CRASHED, response: null, failed_tries: 2 });
     database.clock.advance(1_000);

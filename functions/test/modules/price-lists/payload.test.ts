@@ -139,7 +139,7 @@ describe('a stored payload', () => {
   });
 
   test.each(['UNAVAILABLE', 'PERMISSION_DENIED'] as const)(
-    'is not called unusable if Firestore answers %s',
+    'is not called unusable if Firestore returns %s',
     async (code) => {
       database.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code } });
       await expect(store({ '0000': packed })).rejects.toMatchObject({

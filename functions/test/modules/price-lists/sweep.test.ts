@@ -260,7 +260,7 @@ describe('a sweep', () => {
 
   test.each([
     ['resumes it', 29_999, ['a resumed'], 30_000],
-    ['ends when its lease was renewed', MINUTE, [], 10_000],
+    ['ends if the lease was renewed', MINUTE, [], 10_000],
   ])('that waits for a key that is due soon %s', async (_, renewedUntilMs, expected, waitedMs) => {
     await fail('a', { ...CRASHED, lease_expires_at: TEST_START + 29_999 });
     const later = await fail('b', { ...CRASHED, lease_expires_at: TEST_START + 30_001 });
