@@ -7,7 +7,7 @@ import { FUZZED_OPERATIONS } from './requests';
 
 /**
  * Sends hostile requests to functions. Each function has its own process. `FUZZ_REQUESTS` sets
- * how many, `SEED` the first seed. `FUZZ_REQUESTS=1` with the seed of a violation repeats its request.
+ * how many, and `SEED` sets the first seed. `FUZZ_REQUESTS=1` with the seed of a violation repeats its request.
  */
 
 const count = Number(process.env['FUZZ_REQUESTS'] ?? 800);

@@ -69,7 +69,7 @@ test('the script replaces what an earlier run has created', () => {
 
 test.each([
   ['a first deployment', ''],
-  ['a later one, which keeps the old policy of a refused one', OLD],
+  ['a later deployment, which keeps an old policy if the new one is refused', OLD],
 ])('the script goes on after the refused files of %s, names each with the reason, and exits with 1', (_, old) => {
   const names = ['audits', 'read-latency', 'getTeams', 'sweep-stopped', 'dashboard'];
   const { status, stdout, stderr, calls } = run({ refuse: names.join(' '), old });

@@ -16,7 +16,7 @@ import { requireKeyRecord } from '../support/key-records';
  * has its own expectations (functions/audit/expected.ts), and compares the records with the submissions.
  */
 
-/** The documents of each collection by id, by the path of the collection. */
+/** Maps the path of each collection to its documents by id. */
 type Documents = Map<string, Map<string, DocumentData>>;
 
 const getDocuments = (documents: Documents, collection: string) =>
