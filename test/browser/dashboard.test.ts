@@ -19,7 +19,7 @@ let backend: ReturnType<typeof startProgram>;
 let service: LocalServer;
 let browser: Browser;
 let page: Page;
-/** The origin that the service allows, and another name of the same backend. */
+/** The origin that the service allows, and another origin of the same backend. */
 let allowed: string;
 let other: string;
 const problems: string[] = [];
@@ -97,7 +97,7 @@ const createOrders = (count: number, customer_name: string, market_id = 'm') => 
   return { orders: Object.fromEntries(Array.from({ length: count }, (_, i) => [`order-${i}`, order])), count };
 };
 
-/** Stores the response of each read by its team, for the test to send. */
+/** Stores the response to each read under its team id, so that the test can send it later. */
 const hold: RequestListener = (request, response) =>
   void text(request).then((body) => waiting.set((JSON.parse(body) as { team_id: string }).team_id, response));
 

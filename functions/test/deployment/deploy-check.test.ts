@@ -112,7 +112,7 @@ const parameters = (changes: Record<string, string>, missing = '') => {
 };
 const newestKeys = (text: string): Answers => ({ [`${version('latest')}:access`]: secretOf(text) });
 
-/** A project with a function that has version 3 of a secret, on the second page of the list. */
+/** A project in which a function, on the second page of the list of functions, uses version 3 of a secret. */
 const deployedWithKeys = (text: string, { secret = 'API_KEY', state = 'ENABLED' } = {}): Answers => ({
   [deployed]: (query) =>
     query.get('pageToken') === 'page 2'
@@ -128,7 +128,7 @@ const firstIndexIs = (state: string): Answers => ({
 
 type Row = [subject: string, detail: string, fix: string, answers: Answers, deployment?: Partial<Deployment>];
 
-/** What stops a deployment. In each row, everything else is there. */
+/** Problems that stop a deployment. In each row, everything else in the project is valid. */
 const MISSING: Row[] = [
   ...(
     [

@@ -149,7 +149,7 @@ describe('the uptime check', () => {
   });
 });
 
-test('a process that runs out of heap prints a text that the policy on killed instances selects', () => {
+test('a process that runs out of heap prints text that the alert policy for killed instances matches', () => {
   const fillHeap = 'const all = []; for (;;) all.push(new Array(100_000).fill(all.length));';
   const { stderr } = runProgramSync(process.execPath, ['--max-old-space-size=16', '--eval', fillHeap]);
   const texts = readTexts('docs/monitoring/alerts/instance-killed.json').matchAll(/textPayload:"([^"]*)"/g);

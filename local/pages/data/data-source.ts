@@ -15,7 +15,7 @@ export interface CollectionView {
 export interface CollectionPage {
   path: string;
   documents: readonly DocumentSnapshot[];
-  /** The number of documents that match the filter. The pages leave out documents without the field of `sort`. */
+  /** The number of documents that match the filter, with those that lack the `sort` field, which the pages omit. */
   count: number;
   /** Id of the first document of the next page. */
   next: string | undefined;

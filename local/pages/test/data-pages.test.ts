@@ -147,7 +147,7 @@ test('a document whose id has special characters has a page', async () => {
   expect((await get(getLink(text, id.replaceAll('&', '&amp;')) ?? '')).text).toContain('Odd');
 });
 
-test('fields with special names are shown, and the head of each column sorts by its field', async () => {
+test('fields with special names are shown, and the header of each column sorts by its field', async () => {
   const names = ['constructor', 'toString', '~*/[]', 'a.b', '`', ' ', '-x'];
   await db.doc('odd/with').set(Object.fromEntries(names.map((name) => [name, `value of ${name}`])));
   await db.doc('constructor/x').set({});

@@ -37,7 +37,7 @@ const operatorActionSchema = z.object({
   reason: text.nullable(),
 });
 
-/** `RESUME_DELAYS_MS` in price-lists/schedule.ts says when the sweep resumes after each. */
+/** `RESUME_DELAYS_MS` in price-lists/schedule.ts says when the sweep resumes an attempt after each, if at all. */
 export const FAILURE_CAUSES = ['lease_expired', 'stopped', 'timeout', 'unavailable', 'error'] as const;
 
 export const KEY_STATUSES = ['processing', 'completed', 'requires_review', 'released'] as const;

@@ -64,7 +64,7 @@ export class Indexes {
   }
 
   /**
-   * Checks that indexes serve a query. Each must end with the query's order, without the fields of equalities. Several indexes
+   * Checks that indexes serve a query. Each index must end with the query's order, without the fields that equalities fix. Several indexes
    * together can cover the equalities. https://firebase.google.com/docs/firestore/query-data/index-overview
    *
    * @throws RpcError FAILED_PRECONDITION with a message that names the index to declare

@@ -39,7 +39,7 @@ export function findFirst(length: number, holds: (index: number) => boolean): nu
 const sortById = (docs: ReadonlyMap<string, StoredDoc>): Map<string, StoredDoc> =>
   new Map([...docs].sort(compareByKey));
 
-/** The latest documents of one collection. */
+/** The current version of each document in one collection. */
 export class Collection {
   private docs = new Map<string, StoredDoc>();
   /** The documents in the order of their ids; undefined after a change, until the next snapshot. This array itself never changes. */

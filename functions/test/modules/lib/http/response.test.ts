@@ -235,7 +235,7 @@ describe('a response to an incomplete request', () => {
     socket.destroy();
   });
 
-  /** Responds after the head of a request with a body of 100 MB. Timers run only when the test advances them. */
+  /** Sends the head of a request that announces a body of 100 MB, and gets the response. Timers run only when the test advances them. */
   async function open(outgoing: OutgoingResponse = { body: '"done"' }): Promise<void> {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'performance'] });
     const responded = Promise.withResolvers<unknown>();
