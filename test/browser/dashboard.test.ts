@@ -122,7 +122,7 @@ async function openOrders(): Promise<void> {
   await page.waitForSelector('[name=show]:not([disabled])');
 }
 
-describe('the page of orders', () => {
+describe('the orders page', () => {
   beforeEach(openOrders);
 
   test('shows 100,000 orders a page at a time', async () => {
@@ -194,7 +194,7 @@ describe('the page of orders', () => {
   });
 });
 
-describe('the page of warehouses', () => {
+describe('the warehouses page', () => {
   const open = async (origin: string, key = KEY) => {
     await page.goto(`${origin}/warehouses.html`);
     await page.locator('[name=base]').fill(service.address(''));

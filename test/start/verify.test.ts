@@ -51,7 +51,7 @@ test('with a market, the program creates a price list, and sends its key again, 
   expect(status).toBe(0);
 });
 
-test('a pause of writes passes the checks, and the request in docs/runbook.md shows it', async () => {
+test('the checks pass during a pause of writes, and the request in docs/runbook.md shows the pause', async () => {
   const paused = await startLocalServer({ WRITES_PAUSED: 'true' });
   const address = paused.address('getTeams').replace(/\/getTeams$/, '');
   expect(verify('--url', address, '--key-file', keyFile)).toMatchObject({ status: 0 });

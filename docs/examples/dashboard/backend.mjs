@@ -35,7 +35,7 @@ const READS = {
 };
 
 /**
- * The names of this machine. A web page could read every response if its own name led to this machine, so other names are refused.
+ * The names of this machine. The backend refuses others, because a website whose name led here could read every response.
  * Add the name of your dashboard.
  */
 const HOSTS = ['127.0.0.1', 'localhost', '[::1]'];

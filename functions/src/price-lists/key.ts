@@ -20,7 +20,7 @@ import { canResumeAutomatically, getAttemptWaitMs, getReviewWaitMs } from './sch
  * For any order of events:
  * - A completion with lists is final. An operator can release one without lists.
  * - Only the owner of an attempt renews, completes or fails it. Ownership is checked before the lease, so a lease that
- *   has run out takes effect only when someone else resumes or releases the attempt.
+ *   has run out takes effect only when the sweep or an operator acts on the attempt.
  * - An event that is not accepted changes nothing.
  *
  * The time of an event is the read time of the record that it judges. All stored times come from this

@@ -62,7 +62,7 @@ export function decodeDocument(response: Buffer): { id: string; fields: StoredFi
 
 const toDocumentId = (name: string | null | undefined): string => (name ?? '').slice((name ?? '').lastIndexOf('/') + 1);
 
-/** Returns where a query continues, all encoded: the values of the order, the document name and the read time. */
+/** Returns the encoded position after which a query continues: the values of its order, the document name and the read time. */
 function decodePosition(response: Buffer, orderBy: readonly string[]) {
   const { document, readTime } = Position.RunQueryResponse.decode(response);
   const values = orderBy.flatMap((path) => document?.fields?.[path] ?? []);

@@ -49,7 +49,7 @@ export type ProductPrices = z.output<typeof productPricesSchema>;
 
 /**
  * The whole request. {@link parsePriceLists} uses only its parts, because zod's record drops a `__proto__` key, takes
- * seconds for 500,000 products, and collects every error of them.
+ * seconds for 500,000 products, and collects the errors of all of them.
  */
 export const addPriceListsRequestSchema = z
   .object({
