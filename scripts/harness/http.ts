@@ -63,7 +63,7 @@ export function decodeBody(bytes: Buffer, encoding: string | undefined): Buffer 
 }
 
 /** @returns undefined for a text that is not JSON */
-function parseJson(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,3 +1,4 @@
+import { parseJson } from '../../../scripts/harness/http';
 import type { ReceivedResponse } from '../../../scripts/harness/received-response';
 import type { OperationName } from '../../../scripts/harness/operations';
 
@@ -19,7 +20,7 @@ export function createLogLeakDetector() {
     logged: (text: string) => void written.push(text),
     sent: (headers: Record<string, unknown>, body: unknown) => {
       keep(headers['x-api-key']);
-      keep(typeof body === 'string' ? parsed(body) : undefined);
+      keep(typeof body === 'string' ? (parseJson(body) ?? body) : undefined);
     },
     received: (operation: OperationName, { status, json }: ReceivedResponse) => {
       // A response of add price lists has ids of records, which the log may contain.
@@ -52,11 +53,3 @@ function collectTexts(value: unknown): string[] {
 
 /** Returns whether a text is unlikely to be in a log line by chance. Short texts and plain words can be. */
 const isDistinctive = (text: string): boolean => text.trim().length >= 6 && !/^[a-z_]{1,12}$/i.test(text);
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
