@@ -19,10 +19,14 @@ function listAccounts({ manifest: { endpoints }, projectId }: Deployment) {
   });
 }
 
-async function readRoles(projectId: string, email: string, ask: AskGoogle): Promise<string[]> {
+async function readBindings(projectId: string, ask: AskGoogle): Promise<NonNullable<Policy['bindings']>> {
   const policy = await ask<Policy>('cloudresourcemanager', `v1/projects/${projectId}:getIamPolicy`, {});
-  const bindings = policy?.bindings?.filter(({ members }) => members.includes(`serviceAccount:${email}`)) ?? [];
-  return bindings.map(({ role }) => role);
+  return policy?.bindings ?? [];
+}
+
+async function readRoles(projectId: string, email: string, ask: AskGoogle): Promise<string[]> {
+  const bindings = await readBindings(projectId, ask);
+  return bindings.filter(({ members }) => members.includes(`serviceAccount:${email}`)).map(({ role }) => role);
 }
 
 const changeRole = (change: 'add' | 'remove', projectId: string, email: string, role: string): string =>
@@ -71,8 +75,7 @@ const PUBLIC_MEMBERS = ['allUsers', 'allAuthenticatedUsers'];
 export const checkPublicMembers = ({ projectId }: Deployment, ask: AskGoogle): Requirement => [
   'public members',
   async () => {
-    const policy = await ask<Policy>('cloudresourcemanager', `v1/projects/${projectId}:getIamPolicy`, {});
-    for (const { role, members } of policy?.bindings ?? []) {
+    for (const { role, members } of await readBindings(projectId, ask)) {
       const member = members.find((each) => PUBLIC_MEMBERS.includes(each));
       if (member === undefined) continue;
       const fix = `gcloud projects remove-iam-policy-binding ${projectId} --member=${member} --role=${role}`;
