@@ -165,7 +165,7 @@ test('release says that a key has no lists if no market matched', async () => {
   await submit(createPriceListBody(1, { boq_list_id: KEY, market_id: 'none' }));
   const { err } = await run('release', KEY, '--reason', 'x');
   expect(err).toContain('no lists, because no market matched. ');
-  expect(err).not.toContain('failed');
+  expect(err).not.toMatch(/failed|entries/);
 });
 
 test('a request id of two keys is rejected, and the error lists the arguments that name each', async () => {
