@@ -1,5 +1,8 @@
-export interface ParsedJson {
+export interface ParsedJson extends MemberNames {
   value: unknown;
+}
+
+export interface MemberNames {
   /** Returns the name that the text has for a member of `value`. */
   getName: (member: string) => string;
   /** Returns the member of `value` that has a name in the text. */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { findDocumentIdProblem, MAX_DOCUMENT_ID_BYTES } from '../document-id';
 import { ValidationError, type FieldError } from '../errors';
-import type { ParsedJson } from '../json';
+import type { MemberNames, ParsedJson } from '../json';
 import { describeReceived, expectedError, LONE_SURROGATE_MESSAGE, textField, toFieldErrors } from './fields';
 
 export const infoSchema = z
@@ -95,11 +95,7 @@ export function parsePriceLists({ value, ...names }: ParsedJson): PriceListSubmi
 }
 
 /** Adds errors to those of `info`, and stops at the last that a response can have. */
-function parseProducts(
-  value: unknown,
-  { getName, getMember }: Omit<ParsedJson, 'value'>,
-  errors: FieldError[],
-): Products {
+function parseProducts(value: unknown, { getName, getMember }: MemberNames, errors: FieldError[]): Products {
   const found = new Map<string, ProductPrices>();
   if (!isObject(value)) {
     const message = `Expected an object of product identifiers to prices, received ${describeReceived(value)}`;

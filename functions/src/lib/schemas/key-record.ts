@@ -45,7 +45,7 @@ export const KEY_STATUSES = ['processing', 'completed', 'requires_review', 'rele
 /** What a request brings to the record of its key. An attempt keeps these values, except that a resume changes `owner`. */
 const claimSchema = z.object({
   boq_list_id: text,
-  /** Random id of the request or resume that carries out the attempt. Empty once an expired lease has ended it. */
+  /** Random id of the request or resume that carries out the attempt. Empty once an expired lease has ended the try. */
   owner: text,
   fingerprint: text,
   products_count: z.int(),
