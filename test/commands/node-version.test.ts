@@ -62,7 +62,7 @@ describe('npm run postinstall', () => {
     const manifest = { name: 'node-here', version: '1.0.0', bin: { node: 'bin/node' } };
     writeFileSync(join(packageFolder, 'package.json'), JSON.stringify(manifest));
     writeFileSync(join(packageFolder, 'bin', 'node'), binary, { mode: 0o755 });
-    const postinstall = `node ${resolve('scripts/link-node.mjs')}`;
+    const postinstall = `node "${resolve('scripts/link-node.mjs')}"`;
     const root = { scripts: { postinstall }, optionalDependencies: { 'node-here': '1.0.0', 'node-there': '1.0.0' } };
     writeFileSync(join(folder, 'package.json'), JSON.stringify(root));
     return folder;
