@@ -51,4 +51,4 @@ function describeFirestoreError(code: string, message: string): string {
 }
 
 export const describeUnreadable = (path: string): string =>
-  `${path} cannot be read, so it is left out. Redeploy the version that wrote it. If someone changed it by hand, report it.`;
+  `${path} cannot be read as a key record. Redeploy the version that wrote it. If someone changed it by hand, report it.`;

@@ -44,7 +44,7 @@ export async function findKey(id: string, { idType }: IdOptions, context: Comman
     const paths = documents.map(({ ref }) => ref.path).join(' and ');
     if (paths !== '')
       throw new DocumentError(`No key refers to ${paths}, which exists. This is a fault: report it.`, documents);
-    throw new CommandError(`No request was ever accepted for ${quoteId(id)}. Check the id and --project.`);
+    throw new CommandError(`No accepted request matches ${quoteId(id)}. Check the id, its type and --project.`);
   }
   if (others.length === 0) {
     const { key } = first;

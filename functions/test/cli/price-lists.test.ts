@@ -130,7 +130,7 @@ test('resume prints a line for each of several keys, and one that fails does not
   await failAttempt(KEY);
   const { text } = await submit(createPriceListBody(3, { boq_list_id: 'other' }));
   const { code, out, err } = await run('resume', 'un/known', KEY, 'other', '--yes');
-  expect([code, err]).toEqual([1, containing('\n"un/known": No request was ever accepted for "un/known". ')]);
+  expect([code, err]).toEqual([1, containing('\n"un/known": No accepted request matches "un/known". ')]);
   expect(out.trim().split('\n')).toEqual([
     `"other": was already completed, so there was nothing to do. The client gets: ${text}`,
     `"BOQ \\"7\\"": resumed. The client gets: ${(await submit()).text}`,
@@ -142,7 +142,7 @@ test('resume --json prints a line with the key for each of several keys, even fo
   const { code, out } = await run('resume', 'unknown', KEY, '--yes', '--json');
   expect(code).toBe(1);
   expect(parseLines(out)).toEqual([
-    { boq_list_id: 'unknown', result: 'failed', reason: containing('No request was ever accepted'), response: null },
+    { boq_list_id: 'unknown', result: 'failed', reason: containing('No accepted request matches'), response: null },
     { boq_list_id: KEY, result: 'resumed', reason: null, response: (await submit()).json },
   ]);
 });
@@ -266,7 +266,7 @@ test('an id of a different type from --id-type is unknown, and its document is n
   await submit();
   const { document_id } = (await readRecord()) as Partial<KeyRecord>;
   const { code, err } = await run('show', '--id-type', 'price_list_id', String(document_id));
-  expect([code, err]).toEqual([1, containing('No request was ever accepted for ')]);
+  expect([code, err]).toEqual([1, containing('No accepted request matches ')]);
 });
 
 test('show prints each id with its type, the trace, and the id of the API key', async () => {
@@ -301,7 +301,7 @@ test('show prints a key record that cannot be read, by its hash too, and no othe
   const { lists } = (await readRecord()) as Partial<KeyRecord>;
   await getKey(KEY).update({ lists: { ...lists, price_list_id: '__x__' } });
   const stored = await readRecord();
-  const warning = containing(`${getKey(KEY).path} cannot be read, so it is left out. Redeploy the version`);
+  const warning = containing(`${getKey(KEY).path} cannot be read as a key record. Redeploy the version`);
   expect(await run('list')).toMatchObject({ code: 0, out: containing('"other"'), err: warning });
   for (const args of [[KEY], ['--id-type', 'hash', keyDocumentId(KEY)]]) {
     const { code, out, err } = await run('show', ...args);
