@@ -41,7 +41,7 @@ export const CALL_TIMEOUTS_MS = {
 export const RETRY_MS = {
   /** Covers an outage of almost a minute, or a connection that died silently. For a query, the time begins again after each call that found documents. */
   outage: 60_000,
-  /** For the writes of a creation after its claim, until its time is up, its instance stops or its key is lost. */
+  /** For the writes of a creation after its claim, except that of a failure, until its time is up, its instance stops or its key is lost. */
   attempt: Infinity,
 };
 
@@ -93,9 +93,9 @@ export const SWEEP_INTERVAL_MS = 60_000;
 export const SWEEP_START_MS = 5_000;
 
 /**
- * The scheduled sweep waits for leases that end within this time after its start. So an attempt is resumed at most 70 s
- * after its instance died, instead of 105 s. A sweep leaves the later leases to the next one, because their instances
- * renewed them in the last 5 s. An instance that lives renews its lease again, and the sweep then no longer waits for it.
+ * The scheduled sweep waits for leases that end within this time after its start. So it resumes an attempt at most 70 s
+ * after its instance died, instead of 105 s, unless it is busy with three others. A sweep leaves the later leases to the
+ * next one, because their instances renewed them in the last 5 s. It no longer waits for a lease that is renewed again.
  */
 export const SWEEP_DUE_WAIT_MS = LEASE_DURATION_MS - SWEEP_START_MS;
 
