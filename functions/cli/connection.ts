@@ -32,7 +32,7 @@ async function assertCredentials(): Promise<void> {
   }
 }
 
-/** @throws CommandError */
+/** @throws CommandError, or the signal's reason */
 export async function assertReadable({ address }: Target, db: Database, context: WorkContext): Promise<void> {
   const createReason = () => Object.assign(new Error('no response'), { code: status.UNAVAILABLE });
   const timeoutMs = address === undefined ? READ_TIMEOUT_MS : LOCAL_READ_TIMEOUT_MS;

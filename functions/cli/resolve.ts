@@ -44,7 +44,7 @@ const CODES: Record<KeyOutcome['kind'], ResolutionErrorCode> = {
  * and the response is stored. A resume can be stopped at any point and repeated. If two run at the same time, one is rejected.
  *
  * @returns the stored response, even if another process completed the key
- * @throws ResolutionError; the error that ended the attempt, such as UnusablePayloadError
+ * @throws ResolutionError; the error that ended the try, such as UnusablePayloadError; as `takeOver` does
  */
 export async function resume(
   record: KeyRecord,
@@ -64,7 +64,7 @@ export async function resume(
  * Gives up an attempt that requires review, has an expired lease, or completed without lists. Any lists are `failed`
  * afterwards, and the next request for the key starts a new attempt. A release can be repeated.
  *
- * @throws ResolutionError
+ * @throws ResolutionError, or as `retry` does
  */
 export async function release(
   record: KeyRecord,

@@ -28,7 +28,7 @@ export class Terminal {
     this.streams.stdout.write(text);
   }
 
-  /** Writes text, and waits until it is written or the command has to stop. @throws the error of the output */
+  /** Writes text, and waits until it is written or the command has to stop. @throws the error of the output, or the signal's reason */
   write(text: string, signal: AbortSignal): Promise<void> {
     return write(this.streams.stdout, text, signal);
   }

@@ -66,7 +66,7 @@ export class Attempt {
  * an error, fails the attempt. A call that fails may have taken effect, so every step is safe to repeat.
  *
  * @param given the products; undefined for a resume, which reads the stored payload
- * @returns the outcome and, if an error ended the attempt, that error as `cause`
+ * @returns the outcome and, if an error ended the try, that error as `cause`
  */
 export async function runAttempt(
   attempt: Attempt,

@@ -120,7 +120,7 @@ function logOutcome(outcome: KeyOutcome, attempt: KeyRecord, log: PriceListLogge
   else log.superseded(attempt, outcome.kind);
 }
 
-/** @param cause the error that ended the request's own attempt. @throws ApiError */
+/** @param cause the error that ended the request's own try. @throws ApiError */
 function toResult(outcome: KeyOutcome, cause?: unknown): CreationResult {
   const details = { cause, retryAfterMs: 'retryAfterMs' in outcome ? outcome.retryAfterMs : undefined };
   switch (outcome.kind) {

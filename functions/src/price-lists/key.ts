@@ -151,7 +151,7 @@ function fail(record: KeyRecord, failure: string, failure_cause: FailureCause, n
   return { ...record, status: 'requires_review', failure, failure_cause, failed_tries, updated_at: now };
 }
 
-/** Returns the record as everyone but its owner sees it: an expired lease has ended the attempt. */
+/** Returns the record as everyone but its owner sees it: an expired lease has ended the try. */
 export const settleLease = (record: KeyRecord, now: number): KeyRecord =>
   record.status !== 'processing' || isLeaseHeld(record, now)
     ? record

@@ -42,7 +42,7 @@ export const FAILURE_CAUSES = ['lease_expired', 'stopped', 'timeout', 'unavailab
 
 export const KEY_STATUSES = ['processing', 'completed', 'requires_review', 'released'] as const;
 
-/** What a request brings to the record of its key. An attempt keeps these values, except that a resume changes `owner`. */
+/** What a request brings to the record of its key. An attempt keeps all these values except `owner`. */
 const claimSchema = z.object({
   boq_list_id: text,
   /** Random id of the request or resume that carries out the attempt. Empty once an expired lease has ended the try. */
