@@ -90,8 +90,8 @@ function findStringEnd(text: string, start: number): number {
 }
 
 /**
- * Counts the commas and opening brackets outside strings. A text has at most one more value than this count, and
- * at most one more member name.
+ * Counts the commas and opening brackets outside strings. A JSON text has at most one more value than this count, and
+ * no more member names.
  */
 export function countValues(text: string): number {
   let count = 0;

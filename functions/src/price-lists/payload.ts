@@ -15,7 +15,7 @@ import {
 } from '../lib/schemas/add-price-lists';
 import type { KeyRecord } from '../lib/schemas/key-record';
 
-/** A commit holds at most 10 MiB. That of a claim holds all chunks, and records that take up to 100 KB. */
+/** A commit holds at most 10 MiB. That of a claim holds all chunks, and records that take up to 150 KB. */
 export const MAX_STORED_BYTES = 9 * 1024 * 1024;
 
 /** About how many characters to hash or compress at a time, because V8 frees much longer strings late. */

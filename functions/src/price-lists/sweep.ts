@@ -39,7 +39,7 @@ export interface SweepReporter {
   onUnreadable: (path: string) => Promise<void> | void;
 }
 
-/** Maximum number of concurrent resumes. Three of the densest lists take 0.7 of the memory, and four 0.77 (`npm run bench`). */
+/** Maximum number of concurrent resumes. Three of the densest lists take 0.73 of the memory (docs/performance.md), and four took 0.77. */
 const CONCURRENCY = 3;
 
 /** Number of keys to read, besides those that this sweep has tried. */

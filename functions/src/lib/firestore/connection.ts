@@ -4,7 +4,7 @@ import { CALL_TIMEOUTS_MS, KEEPALIVE_MS, MAX_PAUSE_MS } from '../time-limits';
 
 /**
  * The gRPC connection for the queries of query.ts. They bypass the Firestore SDK. With it, a large read would take four
- * times the memory, and a cold start of a read one and a half times as long (docs/decisions/0009-past-the-library.md).
+ * times the memory, and a cold start of a read about twice as long (docs/decisions/0009-past-the-library.md).
  */
 
 /**
