@@ -12,7 +12,7 @@ import {
 import { requestDocument } from '../src/lib/repositories/requests';
 import type { KeyRecord, KeyStatus } from '../src/lib/schemas/key-record';
 
-/** Finds stored records for the command, the audit and the data pages. The callers retry after an error. */
+/** Finds stored records for the command and the audit, which retry after an error, and for the data pages, which do not. */
 
 /** A key whose record exists and parses. */
 export type ReadableKey = KeySnapshot & { record: KeyRecord };

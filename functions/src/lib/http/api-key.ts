@@ -26,9 +26,9 @@ export function requireApiKey(headers: IncomingHttpHeaders, apiKeys: readonly Ap
  *
  * @returns the name of the API key; undefined for an invalid key
  */
-export function identifyApiKey(header: string | undefined, apiKeys: readonly ApiKey[]): string | undefined {
-  const asLatin1 = sha256(header ?? '');
-  const asUtf8 = sha256(Buffer.from(header ?? '', 'latin1'));
+export function identifyApiKey(header: string, apiKeys: readonly ApiKey[]): string | undefined {
+  const asLatin1 = sha256(header);
+  const asUtf8 = sha256(Buffer.from(header, 'latin1'));
   const matches = apiKeys.filter(({ digest }) => {
     const isLatin1 = timingSafeEqual(digest, asLatin1);
     const isUtf8 = timingSafeEqual(digest, asUtf8);
