@@ -15,12 +15,12 @@ import { canResumeAutomatically, getAttemptWaitMs, getReviewWaitMs } from './sch
  *                            │                                                   ▲
  *                            └── complete ──▶ completed ── release, without lists ┘
  *
- * A claim without a market completes the key at once.
+ * A claim without a market completes the key at once. An attempt with an expired lease can be released, too.
  *
  * For any order of events:
  * - A completion with lists is final. An operator can release one without lists.
- * - Only the owner of an attempt renews, completes or fails it. Ownership is checked before the lease, so a lease that
- *   has run out takes effect only when the sweep or an operator acts on the attempt.
+ * - Only the owner of an attempt renews or completes it, and nobody else fails it before its lease has expired. Ownership
+ *   is checked before the lease, so an expired lease takes effect only when the sweep or an operator acts on the attempt.
  * - An event that is not accepted changes nothing.
  *
  * The time of an event is the read time of the record that it judges. All stored times come from this
@@ -79,7 +79,7 @@ export interface Decision {
   outcome: KeyOutcome;
 }
 
-export const LEASE_EXPIRED = 'lease expired before the attempt completed';
+const LEASE_EXPIRED = 'lease expired before the attempt completed';
 
 /** The owner after a lease expired. It equals no owner token. */
 const NO_OWNER = '';

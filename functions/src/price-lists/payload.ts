@@ -16,7 +16,7 @@ import {
 import type { KeyRecord } from '../lib/schemas/key-record';
 
 /** A commit holds at most 10 MiB. That of a claim holds all chunks, and records that take up to 150 KB. */
-export const MAX_STORED_BYTES = 9 * 1024 * 1024;
+const MAX_STORED_BYTES = 9 * 1024 * 1024;
 
 /** About how many characters to hash or compress at a time, because V8 frees much longer strings late. */
 const PART_CHARACTERS = 16 * 1024;

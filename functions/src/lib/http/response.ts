@@ -6,7 +6,7 @@ import { ApiError } from '../errors';
 import { measurePhase, type WorkContext } from '../work-context';
 
 /** A larger response is sent in chunks, because the platform allows at most 32 MiB with a Content-Length. */
-export const MAX_BUFFERED_RESPONSE_BYTES = 30_000_000;
+const MAX_BUFFERED_RESPONSE_BYTES = 30_000_000;
 
 /** A smaller response fits into one or two packets, so compression would hardly save time. */
 const MIN_COMPRESSION_BYTES = 1024;

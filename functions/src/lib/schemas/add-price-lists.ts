@@ -154,7 +154,7 @@ const DOCUMENT_ID_MESSAGES = {
  *
  * @returns the message of the broken rule, or undefined for a valid id
  */
-export function validateProductId(id: string): string | undefined {
+function validateProductId(id: string): string | undefined {
   const problem = findDocumentIdProblem(id);
   if (problem === 'empty') return DOCUMENT_ID_MESSAGES.empty;
   if (!id.isWellFormed()) return LONE_SURROGATE_MESSAGE;
