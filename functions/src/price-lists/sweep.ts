@@ -63,6 +63,7 @@ export async function sweep(
   const waitUntil = clock.elapsedMs() + waitForDueMs;
   const running = new Map<string, Promise<void>>();
   const triedAt = new Map<string, number>();
+  const canStart = () => running.size < CONCURRENCY && !stopping.aborted;
   const isNew = ({ reference: { path } }: KeySnapshot) =>
     !running.has(path) && clock.elapsedMs() >= (triedAt.get(path) ?? -Infinity) + SWEEP_INTERVAL_MS;
   const isAwaited = (key: KeySnapshot) => !isDue(key) && clock.elapsedMs() + getMsUntilDue(key) < waitUntil;
@@ -79,8 +80,9 @@ export async function sweep(
   try {
     while (!signal.aborted) {
       let hasAwaited = false;
-      if (running.size < CONCURRENCY && !stopping.aborted) {
+      if (canStart()) {
         const found = await retry(() => readSweptKeys(db, KEYS_PER_READ + triedAt.size), context, 'outage');
+        if (!canStart()) continue;
         const due = found.filter((key) => isDue(key) && isNew(key));
         for (const key of due.slice(0, CONCURRENCY - running.size)) start(key);
         hasAwaited = found.some(isAwaited);

@@ -76,7 +76,7 @@ async function readInflated(request: IncomingMessage, maxBytes: number, signal: 
   }
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new PayloadTooLargeError('body', maxBytes);
   const bytes = await readBytes(request, maxBytes, signal);
-  return encoding === 'gzip' ? inflate(bytes, maxBytes) : bytes;
+  return encoding === 'gzip' ? abortable(signal, () => inflate(bytes, maxBytes)) : bytes;
 }
 
 /**

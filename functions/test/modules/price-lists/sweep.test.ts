@@ -291,9 +291,12 @@ describe('a sweep', () => {
     expect(await sweepAll({ signal: stop.signal })).toEqual([]);
   });
 
-  test('starts no resume after it was told to stop', async () => {
+  test('starts no resume after it was told to stop, even if it was told during its query', async () => {
     await fail('a', STOPPED);
     expect(await sweepAll({ stopping: AbortSignal.abort() })).toEqual([]);
+    const stop = new AbortController();
+    database.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'call', run: () => stop.abort() } });
+    expect(await sweepAll({ stopping: stop.signal })).toEqual([]);
   });
 
   test('ends with the error of a query for due keys', async () => {

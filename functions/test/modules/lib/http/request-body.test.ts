@@ -241,6 +241,14 @@ describe('reading ends', () => {
     await expect(read(createRequest({}), { parent: controller.signal })).rejects.toThrow('stopped');
   });
 
+  test('when its signal aborts while the body is inflated', async () => {
+    const controller = new AbortController();
+    const request = createRequest({ ...JSON_TYPE, 'Content-Encoding': 'gzip' });
+    request.once('end', () => setImmediate(() => controller.abort(new Error('stopped'))));
+    request.end(gzipSync(Buffer.alloc(20_000_000, '1')));
+    await expect(read(request, { maxBytes: 30_000_000, parent: controller.signal })).rejects.toThrow('stopped');
+  });
+
   test('when the client disconnects', async () => {
     const request = createRequest();
     const reading = read(request);
