@@ -23,8 +23,9 @@ const SPACES = new Set(Array.from(' \t\n\r', (character) => character.charCodeAt
  */
 export function parseJson(text: string): ParsedJson {
   if (!text.includes('\\')) return { value: JSON.parse(text) as unknown, getName: toSame, getMember: toSame };
-  const rewritten = rewriteNames(text);
+  let rewritten: string | undefined;
   try {
+    rewritten = rewriteNames(text);
     return { value: JSON.parse(rewritten) as unknown, getName: decodeName, getMember: encodeName };
   } catch (error) {
     throw rewritten === text ? error : new SyntaxError('a text with rewritten names is not JSON', { cause: error });

@@ -96,7 +96,8 @@ test('a name with a backslash is not confused with a similar earlier name', () =
 
 test('an error says its position only in a text without escaped names', () => {
   expect(() => parseJson('{"a":1,}')).toThrow(/at position 7/);
-  expect(() => parseJson('{"\\n":1,}')).toThrow(/^a text with rewritten names is not JSON$/);
+  for (const text of ['{"\\n":1,}', '{"\\x":1}'])
+    expect(() => parseJson(text)).toThrow(/^a text with rewritten names is not JSON$/);
   expect(() => parseJson('{"a":"\\n",}')).toThrow(/at position 10/);
 });
 
