@@ -84,7 +84,11 @@ describe('each request of a process that serves functions', () => {
   test.each([
     ['traceparent', { traceparent: PARENT }, TRACE],
     ["Google's header", { 'x-cloud-trace-context': `${TRACE.toUpperCase()}/123;o=1` }, TRACE],
-    ['both: traceparent', { traceparent: PARENT, 'x-cloud-trace-context': `${'a'.repeat(32)}/1` }, TRACE],
+    [
+      "both: Google's header",
+      { traceparent: PARENT.replace(TRACE, 'a'.repeat(32)), 'x-cloud-trace-context': `${TRACE}/1` },
+      TRACE,
+    ],
     ['only a malformed header', { traceparent: `00-${TRACE}` }, null],
     ['no header', {}, null],
   ])('has the trace id of %s', async (_, headers, expected) => {
