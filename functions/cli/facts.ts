@@ -47,7 +47,8 @@ export type KeyDetails = Awaited<ReturnType<typeof readKeyDetails>>;
 
 export function summarizeKey(key: ReadableKey) {
   const { boq_list_id, status, market_id, products_count, lists, updated_at: since } = key.record;
-  const { claimed_at, lease_expires_at, failure, failure_cause } = key.record;
+  const { claimed_at, lease_expires_at } = key.record;
+  const { failure, failure_cause } = settleLease(key.record, key.readAt);
   const facts = { ...getMarketFacts(key.record), currency: lists?.currency ?? null };
   const attempt = { boq_list_id, status, next: getNextStep(key), market_id, ...facts, products_count };
   const sweep_due_at = getSweepResumeAt(key.record);

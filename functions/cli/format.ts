@@ -43,7 +43,7 @@ function formatUnresolved(keys: readonly KeySummary[]): string {
 
 /** Returns a line for each cause of a failure: its number of keys, and the range of their ages. */
 function formatCauses(all: readonly KeySummary[], now: number): string {
-  const causes = Map.groupBy(all, ({ failure_cause }) => failure_cause ?? 'lease_expired');
+  const causes = Map.groupBy(all, ({ failure_cause }) => String(failure_cause));
   const lines = [...causes].map(([cause, keys]) => {
     const ages = keys.map(({ since }) => now - since);
     const range = [ages.reduce((a, b) => Math.min(a, b)), ages.reduce((a, b) => Math.max(a, b))].map(formatAge);

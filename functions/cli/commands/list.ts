@@ -39,7 +39,7 @@ export async function list(
   const note = formatInProgress(inProgress.map(({ record }) => record));
   if (json === true) {
     terminal.print(toJson(summaries));
-    terminal.printError(note);
+    if (isDefault) terminal.printError(note);
   } else {
     terminal.print(formatKeys(summaries, limit, isDefault, now));
     if (summaries.length > limit)

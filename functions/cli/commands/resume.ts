@@ -1,5 +1,6 @@
-import { selectKeys } from '../../records/find';
+import { selectKeys, UNRESOLVED_STATUSES } from '../../records/find';
 import type { FailureCause, KeyRecord } from '../../src/lib/schemas/key-record';
+import { settleLease } from '../../src/price-lists/key';
 import { ResolutionError, resume } from '../resolve';
 import { describeError } from '../errors';
 import { count, escapeControls, escapeJsonControls, quoteId } from '../text';
@@ -86,11 +87,12 @@ export async function resumeKeys(
   return failures === 0 ? 0 : 1;
 }
 
-/** Finds the keys that require review for a cause, oldest first. */
+/** Finds the keys whose attempt failed for a cause, oldest first. */
 async function findFailed(cause: FailureCause, context: CommandContext): Promise<KeyRecord[]> {
-  const { keys } = await readKeys(selectKeys(context.db, ['requires_review']), context);
-  const records = keys.map(({ record }) => record);
-  return records.filter(({ failure_cause }) => failure_cause === cause).sort((a, b) => a.updated_at - b.updated_at);
+  const { keys } = await readKeys(selectKeys(context.db, UNRESOLVED_STATUSES), context);
+  const records = keys.map(({ record, readAt }) => settleLease(record, readAt));
+  const failed = records.filter(({ status, failure_cause }) => status === 'requires_review' && failure_cause === cause);
+  return failed.sort((a, b) => a.updated_at - b.updated_at);
 }
 
 /** Maximum number of keys that the question names. */

@@ -71,6 +71,14 @@ test('list, show and resume take a failed attempt to ready lists', async () => {
   expect((await run('list')).out).toBe('No key needs an operator.\nNo attempt is in progress.\n');
 });
 
+test('list and resume --cause name an expired lease as the cause, whatever failed before', async () => {
+  await failAttempt(KEY, { failure_cause: 'unavailable' });
+  await expireLease();
+  expect((await run('list', '--json')).out).toContain('"failure_cause": "lease_expired"');
+  const dryRun = await run('resume', '--cause', 'lease_expired', '--dry-run');
+  expect(dryRun.out).toContain('would be resumed. It failed: lease expired before the attempt completed\n');
+});
+
 test('until the lease of an attempt expires, list does not show its key, and resume and release reject it', async () => {
   await failAttempt(KEY);
   await expireLease();
@@ -79,6 +87,7 @@ test('until the lease of an attempt expires, list does not show its key, and res
   expect((await run('list')).out).toMatch(
     /^No key needs an operator.\n1 attempt is in progress\. Its lease lasts until /,
   );
+  expect((await run('list', '--status', 'completed', '--json')).err).not.toContain('in progress');
   expect(await run('resume', KEY, '--yes')).toMatchObject({ code: 1, err: containing('. Its lease lasts until ') });
   expect(await run('release', KEY, '--reason', 'x', '--yes')).toMatchObject({ code: 1 });
   await expireLease();
