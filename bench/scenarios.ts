@@ -27,7 +27,7 @@ export interface BenchPlan {
   loadMs: number;
   /** Number of processes in which the peak of a read is measured. It depends on when garbage is collected. */
   memoryRounds: number;
-  /** Whether to create and resume as many of the largest lists at once as one instance accepts. It takes minutes. */
+  /** Whether to create as many of the largest lists at once as one instance accepts, and to resume them. It takes minutes. */
   hasLargestLists: boolean;
 }
 

@@ -7,9 +7,9 @@ export interface ScheduledFunction {
 const MINUTE_MS = 60_000;
 
 /**
- * Calls each function at every full minute, as Cloud Scheduler does. A call can begin before the previous one has ended. An
- * error of a call is logged. If Ctrl-C interrupts a sweep, the attempts that it was resuming are due again when their leases
- * expire.
+ * Calls each function at every full minute, as Cloud Scheduler does. Unlike Cloud Scheduler, does not wait until the
+ * previous call has ended. Logs the error of a call. If Ctrl-C interrupts a sweep, the attempts that it was resuming are
+ * due again when their leases expire.
  *
  * @returns a function that stops the calls
  */

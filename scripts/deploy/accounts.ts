@@ -71,7 +71,7 @@ export function listLeastRoleChecks(deployment: Deployment, ask: AskGoogle): Req
 
 const PUBLIC_MEMBERS = ['allUsers', 'allAuthenticatedUsers'];
 
-/** Checks that nobody can read the data without an invitation. */
+/** Checks that the project grants no role to everyone. */
 export const checkPublicMembers = ({ projectId }: Deployment, ask: AskGoogle): Requirement => [
   'public members',
   async () => {

@@ -49,7 +49,7 @@ async function listDeployedVersions(projectId: string, ask: AskGoogle): Promise<
   return new Set(secrets.filter(({ secret }) => secret === 'API_KEY').map(({ version }) => version));
 }
 
-/** Warns of keys that a deployment would make invalid. After a mistake in a rotation, all clients but one can lose theirs. */
+/** Warns of a name on several lines, and of names whose keys a deployment would make invalid. After a mistake in a rotation, all clients but one can lose theirs. */
 export const checkKeyNames = (projectId: string, ask: AskGoogle): Requirement => [
   'names of the API keys',
   async () => {
