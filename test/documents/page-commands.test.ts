@@ -95,7 +95,7 @@ test.each(sequences)('$document:$line writes nothing after a command that failed
 });
 
 // Without --no, npx outside a clone would run a package of the same name from the registry.
-test('each npx command of the pages, the alerts and the command runs only what the clone has', () => {
+test('each npx price-lists of the pages, the alerts and the command has the option --no', () => {
   const texts = [...documents, 'packages/firestore-local/README.md', ...globSync('docs/monitoring/**/*.json')];
   const commands = texts.flatMap((file) => readFileSync(file, 'utf8').match(/npx (?:-\S+ )*price-lists\b/g) ?? []);
   expect(commands.length).toBeGreaterThan(0);
