@@ -143,6 +143,7 @@ test('the section Headers of a response names the described headers that a clien
     'Idempotent-Replayed',
     'Retry-After',
     'Allow',
+    'X-Payload-Limit-Scope',
     'X-Payload-Limit-Bytes',
   ] as const) {
     expect([name, headers[name].description, section]).toEqual([

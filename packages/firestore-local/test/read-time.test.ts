@@ -66,8 +66,8 @@ test('the oldest versions are dropped when all together take more than 256 MiB',
     return time;
   };
   const [first = 0] = times(4, replace);
-  expect(() => store.assertReadable(first)).not.toThrow();
-  const fifth = replace();
+  expect(() => store.assertReadable(first - 1)).not.toThrow();
+  replace();
   expect(() => store.assertReadable(first - 1)).toThrow('too old');
-  expect(() => store.assertReadable(fifth)).not.toThrow();
+  expect(() => store.assertReadable(first)).not.toThrow();
 });
