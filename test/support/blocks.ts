@@ -19,7 +19,7 @@ export interface Block {
 
 export const blocks = documents.flatMap(readBlocks);
 
-export function readBlocks(document: string): Block[] {
+function readBlocks(document: string): Block[] {
   const text = readFileSync(document, 'utf8');
   return [...text.matchAll(/^( *)```(\w*)\n([^]*?)^\1```$/gm)].map(
     ({ 1: indent = '', 2: language = '', 3: code = '', index }) => ({

@@ -49,7 +49,7 @@ function toValue(value: unknown): Value {
   throw new TypeError(`A plain value cannot have the type ${typeof value}.`);
 }
 
-export const isNumber = (value: Value | undefined): value is bigint | number =>
+const isNumber = (value: Value | undefined): value is bigint | number =>
   typeof value === 'number' || typeof value === 'bigint';
 
 /** Returns whether a value can satisfy an operator. Null and NaN cannot: SDKs send `== null` as another kind of filter. */
