@@ -25,14 +25,15 @@ import type { WorkContext } from '../src/lib/work-context';
 export type NextStep = 'wait' | 'sweep' | 'resume' | 'release' | 'send' | null;
 
 /** @param isPayloadUsable false if the stored payload was read, and cannot be used */
-export function getNextStep({ record, readAt }: ReadableKey, isPayloadUsable = true): NextStep {
+export function getNextStep({ record, readAt, sweepDueAt }: ReadableKey, isPayloadUsable = true): NextStep {
   const settled = settleLease(record, readAt);
   switch (settled.status) {
     case 'processing':
       return 'wait';
     case 'requires_review':
       if (!isPayloadUsable) return 'release';
-      return canResumeAutomatically(settled) ? 'sweep' : 'resume';
+      // The sweep does not find a key that it has reported, such as one whose record it could not read.
+      return canResumeAutomatically(settled) && sweepDueAt !== null ? 'sweep' : 'resume';
     case 'completed':
       return settled.lists === null ? 'release' : null;
     case 'released':

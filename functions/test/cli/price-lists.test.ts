@@ -322,8 +322,8 @@ test('show prints a key record that cannot be read, by its hash too, and no othe
 });
 
 describe('the next step', () => {
-  const failed = { status: 'requires_review', response: null, failure: 'x' };
-  const running = { status: 'processing', response: null };
+  const failed = { status: 'requires_review', response: null, failure: 'x', sweep_due_at: 1 };
+  const running = { status: 'processing', response: null, sweep_due_at: 1 };
 
   const RESUME = 'npx --no price-lists resume';
   const RELEASE = "npx --no price-lists release --reason '…'";
@@ -333,6 +333,7 @@ describe('the next step', () => {
     ['whose lease has expired', { ...running, lease_expires_at: 1 }, 'sweep', 'wait for the sweep'],
     ['that crashed too often', { ...running, lease_expires_at: 1, failed_tries: 3 }, 'resume', RESUME],
     ['that failed for a transient cause', { ...failed, failure_cause: 'timeout' }, 'sweep', 'wait for the sweep'],
+    ['that the sweep cannot find', { ...failed, failure_cause: 'timeout', sweep_due_at: null }, 'resume', RESUME],
     ['that failed for another cause', { ...failed, failure_cause: 'error' }, 'resume', RESUME],
     ['that failed too often', { ...failed, failure_cause: 'timeout', failed_tries: 4 }, 'resume', RESUME],
     ['that is completed', { failure: null }, null, undefined],
