@@ -85,7 +85,7 @@ test('until the lease of an attempt expires, list does not show its key, and res
   expect((await run('list')).out).toMatch(/^1 key waits for the sweep, oldest first\.\n[^]* lease +expired at /);
   await getKey(KEY).update({ lease_expires_at: Date.now() + 60_000 });
   expect((await run('list')).out).toMatch(
-    /^No key needs an operator.\n1 attempt is in progress\. Its lease lasts until /,
+    /^No key needs an operator.\n1 attempt is in progress\. Its lease lasts until .*\n$/,
   );
   expect((await run('list', '--status', 'completed', '--json')).err).not.toContain('in progress');
   expect(await run('resume', KEY, '--yes')).toMatchObject({ code: 1, err: containing('. Its lease lasts until ') });
@@ -284,12 +284,12 @@ test('show prints each id with its type, the trace, and the id of the API key', 
     json: BODY,
     headers: { 'x-request-id': 'r-7', traceparent: `00-${trace}-${'b'.repeat(16)}-01` },
   });
-  const { document_id, key_id } = (await readRecord()) as Partial<KeyRecord>;
+  const { document_id, key_id, lists } = (await readRecord()) as Partial<KeyRecord>;
   const { out } = await run('show', KEY);
   expect(key_id).toMatch(/^[0-9a-f]{8}$/);
-  expect(out).toContain(`api key     ${key_id}\n`);
-  expect(out).toContain(`document id ${document_id}\n`);
-  expect(out).toContain('request id  r-7\n');
+  const { expected_forward_cost_id: costs, price_list_id: prices } = lists ?? {};
+  expect(out).toContain(`document id ${document_id}\n    request id  r-7\n`);
+  expect(out).toContain(`api key     ${key_id}\n    cost list   ${costs}\n    price list  ${prices}\n`);
   expect(out).toMatch(/^ {4}trace {7}a{32}$/m);
 });
 
@@ -304,7 +304,7 @@ test('show does not suggest a release for a completed key whose payload has expi
   expect(err).not.toContain('elease');
 });
 
-test('show prints a key record that cannot be read, by its hash too, and no other command changes it', async () => {
+test('show prints a key record that cannot be read, by its hash too, and neither resume nor release changes it', async () => {
   await failAttempt(KEY);
   await failAttempt('other');
   const { lists } = (await readRecord()) as Partial<KeyRecord>;

@@ -193,7 +193,7 @@ describe('keys that failed for different causes', () => {
     expect(out).toMatch(/^3 keys need an operator, oldest first\.\n\n {4}\w+ +\d keys?, /);
     expect(out).toMatch(/^ {4}error +1 key, \d+ \w+ old$/m);
     expect(out).toMatch(/^ {4}unavailable +2 keys, \d+ \w+ to \d+ days old$/m);
-    expect(out.match(/^ {4}status /gm)).toHaveLength(2);
+    expect(out.match(/^ {2}"key \d"$/gm)).toEqual(['  "key 1"', '  "key 0"']);
     expect(out).toContain(
       'The oldest 2 of 3 keys are shown. Add --limit 3 to see all.\nAll keys of one cause: npx --no ',
     );

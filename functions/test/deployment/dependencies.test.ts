@@ -25,7 +25,7 @@ test.each(['firebase-admin', '@google-cloud/firestore'])('the lock file has one 
   expect(toEntries(lock.packages).filter(([path]) => path.endsWith(`node_modules/${name}`))).toHaveLength(1);
 });
 
-test('production installs the Functions Framework and its dependencies, and none of them runs a script', () => {
+test('production installs at most 130 packages, and none of them runs a script', () => {
   const { packages } = JSON.parse(readFileSync(`${DEPLOY_PACKAGE}/package-lock.json`, 'utf8')) as typeof lock;
   const installed = toEntries(packages).filter(([path, { dev }]) => path !== '' && dev !== true);
   expect(installed.filter(([, { hasInstallScript }]) => hasInstallScript === true)).toEqual([]);

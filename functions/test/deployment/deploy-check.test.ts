@@ -93,7 +93,7 @@ beforeAll(async () => {
   };
 });
 
-/** Lists what is not there in a project that has everything except for these changes. */
+/** Lists what is missing, unknown or gets a warning in a project that has everything except for these changes. */
 async function listProblems(changes: Answers, deploymentChanges: Partial<Deployment> = {}): Promise<Finding[]> {
   const ask = (api: string, path: string) => Promise.resolve(answer({ ...READY, ...changes }, api, path));
   const findings = await runChecks({ ...deployment, ...deploymentChanges }, ask as AskGoogle);

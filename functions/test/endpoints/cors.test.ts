@@ -83,7 +83,7 @@ test.each([
   expect(varies(headers.vary).filter((name) => name === 'Origin')).toHaveLength(1);
 });
 
-test('get warehouses does not start if no browser sends an allowed origin', () => {
+test('get warehouses does not start if an allowed origin is one that no browser sends', () => {
   jest.replaceProperty(process, 'env', { ...process.env, CORS_ALLOWED_ORIGINS: `${TEST_ORIGIN}/` });
   const load = () => jest.isolateModules(() => jest.requireActual('../../src/get-warehouses'));
   expect(load).toThrow(`CORS_ALLOWED_ORIGINS: "${TEST_ORIGIN}/" is not an origin`);

@@ -13,7 +13,7 @@ export const getNames = ({ request }: Commit) => request.writes.map(({ name }) =
 const hasName = (call: Commit, pattern: RegExp) => getNames(call).some((name) => pattern.test(name));
 
 export const isEntries: Match = (call) => hasName(call, /\/products\//);
-export const isClaim: Match = (call) => hasName(call, /\/price_list_requests\/[^/]+$/);
+export const isClaim: Match = (call) => hasName(call, /\/price_list_payload\//);
 
 /** Matches a commit that writes a key record but is not a claim, such as a renewal, a completion or a failure. */
 export const isKeyEvent: Match = (call) => !isClaim(call) && hasName(call, /\/price_list_idempotency\//);

@@ -2,7 +2,7 @@ import { parseJson } from '../../../scripts/harness/http';
 import type { ReceivedResponse } from '../../../scripts/harness/received-response';
 import type { OperationName } from '../../../scripts/harness/operations';
 
-/** Maximum number of texts of one body to search for. More texts of a large body are unlikely to find another leak. */
+/** Number of texts of one body after which no more are collected. More are unlikely to find another leak. */
 const MAX_TEXTS_PER_BODY = 50;
 
 /**

@@ -83,7 +83,7 @@ test('parseJson gives JSON.parse no text with a backslash in a name', () =>
   ));
 
 test('a member has its decoded name, unless that begins with ~ or needs a backslash in JSON', () => {
-  expect(parseJson('{"te\\u0061m_id":1,"\\u007e":2}').value).toEqual({ team_id: 1, '~~007e': 2 });
+  expect(parseJson('{"te\\u0061m_id":1,"\\u007e":2,"\\n":3}').value).toEqual({ team_id: 1, '~~007e': 2, '~~000a': 3 });
 });
 test('a name with a backslash is not confused with a similar earlier name', () => {
   const parse = (json: string) => {

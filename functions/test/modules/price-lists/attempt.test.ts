@@ -87,7 +87,7 @@ describe('the lease of a creation', () => {
   test('is renewed each time a renewal is due, and only then', async () => {
     const attempt = await startAttempt();
     database.clock.advance(SECOND);
-    for (const seconds of [19, 19, 1]) {
+    for (const seconds of [19, 19, 1, 19]) {
       database.clock.advance(seconds * SECOND);
       await attempt.call(() => Promise.resolve());
     }
@@ -155,7 +155,7 @@ describe('an attempt that lost its key changes nothing more, and its client gets
   test.each([
     ['another attempt', { owner: 'another' }, ['request_in_progress', '10'], 'in_progress'],
     ['the sweep, whose resume follows', EXPIRED, ['review_required', AFTER_NEXT_SWEEP], 'in_review'],
-    ['the sweep for the fourth time', { ...EXPIRED, failed_tries: 4 }, ['review_required', undefined], 'in_review'],
+    ['the sweep, after four tries', { ...EXPIRED, failed_tries: 4 }, ['review_required', undefined], 'in_review'],
     ['an operator who released it', { status: 'released' }, ['review_required', undefined], 'released'],
     [
       'another attempt, which completed it',

@@ -100,7 +100,7 @@ describe('a stored payload', () => {
     return readStoredPayload(database.open().db, { document_id: 'document', fingerprint });
   }
 
-  test('is read as the accepted submission, however many chunks it has', async () => {
+  test('is read as the accepted submission, in the order of its twelve chunks', async () => {
     const bytes = Array.from({ length: 12 }, (_, i) => packed.subarray(i * 10, i === 11 ? undefined : i * 10 + 10));
     const chunks = bytes.map((data, i) => [String(i).padStart(4, '0'), data]);
     expect(await store(Object.fromEntries(chunks) as Record<string, Buffer>)).toEqual(submission);
@@ -115,7 +115,7 @@ describe('a stored payload', () => {
       'chunks of it are missing',
     ],
     ['without its last chunk', { '0000': packed.subarray(0, 30) }, 'its last chunks are missing'],
-    ['with a chunk without data', { '0000': packed.subarray(0, 30), '0001': 'text' }, 'its last chunks are missing'],
+    ['with a chunk of text', { '0000': packed.subarray(0, 30), '0001': 'text' }, 'its last chunks are missing'],
     ['of bytes that are not gzip', { '0000': Buffer.from('damaged') }, 'it is damaged: incorrect header check'],
     [
       'of another request',

@@ -5,7 +5,7 @@ import { useFirestoreEmulator } from '../../../support/firestore';
 const PROJECT = 'demo-price-lists';
 const DATABASE = `projects/${PROJECT}/databases/(default)`;
 
-test('a connection that could not be opened is opened by the next call, which names its database, route and deadline', async () => {
+test('a connection that could not be opened is opened the next time, and its calls have a database, a route and a deadline', async () => {
   useFirestoreEmulator('127.0.0.1:1', PROJECT);
   const config = jest.replaceProperty(process, 'env', { ...process.env, GCLOUD_PROJECT: undefined });
   await expect(getConnection()).rejects.toThrow('Project Id');

@@ -39,8 +39,7 @@ describe('each request of a process that serves functions', () => {
 
   test('has lost its content type, and no other header', async () => {
     const request = await receive('/', { 'content-type': 'application/json', 'x-other': '1' });
-    expect(request?.headers).toMatchObject({ 'x-other': '1' });
-    expect(request?.headers['content-type']).toBeUndefined();
+    expect(Object.keys(request?.headers ?? {})).toEqual(['x-other', 'host', 'connection']);
   });
 
   test('has the path / only in an instance, so that the framework routes and decodes any address', async () => {

@@ -136,7 +136,7 @@ describe('a product identifier', () => {
     },
   );
 
-  test('is well-formed in the path of an error, and shortened if it is too long', () => {
+  test('is well-formed in the path of an error, and shortened if it has more than 1,500 characters', () => {
     const shown = `${'x'.repeat(99)}\ufffd…`;
     expect(
       getProductErrors(`{"a\\ud800":${VALID},"${'x'.repeat(99)}𝄞${'x'.repeat(1_500)}":{"price_list_price":1}}`),
