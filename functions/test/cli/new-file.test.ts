@@ -15,7 +15,7 @@ beforeEach(() => {
   file = join(folder, 'prices.csv');
 });
 
-/** Yields lines, with a pause after each, so that writers overlap. */
+/** Yields 1,000 lines, with a pause after every hundredth, so that writers overlap. */
 async function* repeat(line: string): AsyncGenerator<string> {
   for (let i = 0; i < 1_000; i++) {
     yield `${line}\n`;

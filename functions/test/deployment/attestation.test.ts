@@ -49,7 +49,7 @@ function runJob(name: string, text: RegExp, env: Record<string, string> = {}): n
   return 0;
 }
 
-/** Lets the job `build` make the files, and then replaces some. @returns the digest that the job hands on */
+/** Lets the job `build` compute the digest of files, and then replaces some. @returns the digest that the job hands on */
 function build(replaced: Files = {}, partner: Files = PARTNER): string {
   writeFiles('build/release', BUILT);
   const output = join(parent, 'output');

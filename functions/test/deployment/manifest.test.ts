@@ -30,7 +30,8 @@ test('the sweep is called every minute, never retried, in one instance, and gets
 // account is complete, because Firebase's tools expand `name@` for the function and not for the grant of the secret.
 test.each(operationNames)('%s has the options of the source, its account, the secret and the limits', (name) => {
   const { runtimeOptions, writes = false } = functions[name].operation;
-  const { concurrency, timeoutSeconds } = runtimeOptions;
+  const { cpu, concurrency, timeoutSeconds, memory } = runtimeOptions;
+  const options = { cpu, concurrency, timeoutSeconds, availableMemoryMb: memory === '1GiB' ? 1024 : 512 };
   expect(manifest.endpoints[name]).toMatchObject({
     platform: 'gcfv2',
     entryPoint: name,
@@ -41,8 +42,7 @@ test.each(operationNames)('%s has the options of the source, its account, the se
     minInstances: '{{ params.MIN_INSTANCES }}',
     maxInstances: '{{ params.MAX_INSTANCES }}',
     serviceAccountEmail: getAddress(writes ? 'price-lists-writer' : 'organisation-data-reader'),
-    concurrency,
-    timeoutSeconds,
+    ...options,
   });
 });
 

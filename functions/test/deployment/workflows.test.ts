@@ -46,14 +46,14 @@ test('only four jobs have a right that could do harm', () => {
 });
 
 /**
- * Matches a command that runs no script of a package, and installs no development package of the repository. The other folders
- * with a lock file have no development packages. release.test.ts builds with only the production packages.
+ * Matches a command that runs no script of a package, and installs no development package of the repository. Those of
+ * functions/dist are production packages of the repository, with which release.test.ts builds, and .github/tools has none.
  */
 const INSTALL = /^npm ci (--omit=dev --include=prod|--prefix (functions\/dist|\.github\/tools)) --ignore-scripts$/;
 
 // The build of a release has no rights, but decides what is signed.
 test.each([...withRights, ...jobs.filter(({ job }) => job === 'release.yml build')])(
-  '$job runs no script of a package, installs no development package, and executes no file that it downloads',
+  '$job runs no script of a package, installs no development package of the repository, and executes no file that it downloads',
   ({ steps, commands }) => {
     for (const command of commands.filter((each) => /^(npm|npx)\b/.test(each))) expect(command).toMatch(INSTALL);
     const executing = commands.filter((each) => /^(npm|npx|node|firebase|bash|sh|\.|scripts\/)/.test(each));

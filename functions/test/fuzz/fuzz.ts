@@ -7,7 +7,7 @@ import { decodeBody } from '../../../scripts/harness/http';
 import type { RequestInfo } from '../../../scripts/harness/received-response';
 import { hostileRequest, type HostileRequest } from './requests';
 
-/** The longest time for which a request can keep its connection open, including its own pauses. */
+/** The longest time for which a connection can stay open after the client has sent its request and waited for a response. */
 const MAX_CONNECTION_MS = 60_000;
 
 const CONNECTIONS = 16;

@@ -146,7 +146,7 @@ describe('a release', () => {
     await checkInvariants(database.client, bodies.map(parseSubmission));
   });
 
-  test('of a crashed attempt counts the expired lease as a failed try, fails the lists, and needs no request record', async () => {
+  test('of a crashed attempt counts the expired lease as a failed try, fails the price list, and needs no request record', async () => {
     const record = await fail('a', CRASHED);
     await getPriceList(record).update({ status: 'processing' });
     await database.client.doc(`price_list_requests/${record.document_id}`).delete();
