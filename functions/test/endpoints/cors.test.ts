@@ -6,7 +6,6 @@ import { writeRecords } from '../support/stored';
 const service = useTestService(functions);
 
 /** Returns the CORS headers. Only responses of get warehouses have any. */
-
 const corsHeaders = (headers: object) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-')));
 const varies = (vary: string | undefined) => vary?.split(/, */) ?? [];

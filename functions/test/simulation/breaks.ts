@@ -17,7 +17,7 @@ import { getPaths, virtualTime, type BrokenParts } from './world';
  * ../modules/price-lists prove the conditions of `transition()` itself.
  */
 
-export interface Break extends BrokenParts {
+interface Break extends BrokenParts {
   /** The first seed, by default 1. A later one saves time if the schedules before it show no violation. */
   seed?: number;
   caught: RegExp;

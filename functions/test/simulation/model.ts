@@ -15,7 +15,7 @@ export type ClientResult =
   /** The process died during the request. */
   | { kind: 'lost' };
 
-export interface ObservedResponse {
+interface ObservedResponse {
   submission: PriceListSubmission;
   process: Process;
   result: ClientResult;

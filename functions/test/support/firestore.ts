@@ -13,7 +13,7 @@ import { subcollections } from '../../src/lib/firestore/collections';
 export const readDeclaredIndexes = () => JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;
 
 /** The `host:port` of another Firestore for the tests, such as Google's emulator (docs/testing.md). */
-export const { TEST_FIRESTORE } = process.env;
+const { TEST_FIRESTORE } = process.env;
 
 /** Records the calls to a Firestore that end from now on. */
 export function recordCalls({ observe }: Pick<FirestoreFront, 'observe'>): EndedCall[] {

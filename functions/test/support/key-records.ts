@@ -16,9 +16,9 @@ export function requireKeyRecord(stored: Readonly<Record<string, unknown>>): Key
   return record;
 }
 
-/** Creates the record of a key whose attempt is in progress and has no lists. `fields` replace its values. */
-export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord =>
-  requireKeyRecord({
+/** Creates the record of a key whose attempt is in progress and has no lists. `fields` replace its values. @throws Error if the record is unreadable */
+export function createKeyRecord(fields: Partial<KeyRecord> = {}): KeyRecord {
+  const record: KeyRecord = {
     schema_version: 1,
     boq_list_id: 'boq-1',
     owner: 'owner',
@@ -41,7 +41,10 @@ export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord =>
     failed_tries: 0,
     actions: [],
     ...fields,
-  });
+  };
+  requireKeyRecord({ ...record });
+  return record;
+}
 
 export const processing = createKeyRecord();
 export const failed = createKeyRecord({

@@ -38,7 +38,7 @@ export interface TestRequest {
 }
 
 /** The functions that a suite calls. It imports only these, so `--findRelatedTests` skips it if another one changes. */
-export type ServedFunctions = Partial<Record<OperationName, HttpsFunction>>;
+type ServedFunctions = Partial<Record<OperationName, HttpsFunction>>;
 
 /** The functions of a suite behind the HTTP layer of the Functions Framework, with the Firestore of the tests. */
 export type TestService = Awaited<ReturnType<typeof startTestService>>['service'];

@@ -84,8 +84,7 @@ describe('a sweep', () => {
     await fail('stopped', { ...STOPPED, failed_tries: 3, updated_at: TEST_START - 5 * MINUTE });
     await create('completed');
     database.clock.advance(1_000);
-    const found = (await runSweep()).results.map((each) => Object.values(each));
-    expect(found).toEqual([
+    expect((await runSweep()).results.map((each) => Object.values(each))).toEqual([
       ['crashed', 'resumed', null, 1_000],
       ['exhausted', 'left', 'it failed 4 times without an operator', 1_000],
       ['incomplete', 'left', 'the failure is not transient: chunks of it are missing', 1_000],
@@ -220,8 +219,7 @@ describe('a sweep', () => {
     await fail('a', STOPPED);
     failCommits(database, isEntries, { code: 'UNAVAILABLE', times: Infinity });
     expect(await sweepAll()).toEqual(['a deferred']);
-    expect(database.clock.now() - TEST_START).toBeGreaterThan(55_000);
-    expect(database.clock.now() - TEST_START).toBeLessThan(65_000);
+    expect(Math.abs(database.clock.now() - TEST_START - MINUTE)).toBeLessThan(5_000);
     expect(await readKey('a')).toMatchObject({ failure_cause: 'unavailable', failed_tries: 2 });
   });
 
