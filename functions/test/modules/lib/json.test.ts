@@ -86,12 +86,11 @@ test('a member has its decoded name, unless that begins with ~ or needs a backsl
   expect(parseJson('{"te\\u0061m_id":1,"\\u007e":2,"\\n":3}').value).toEqual({ team_id: 1, '~~007e': 2, '~~000a': 3 });
 });
 test('a name with a backslash is not confused with a similar earlier name', () => {
-  const parse = (json: string) => {
-    const { value, getName } = parseJson(json);
-    return Object.keys(value as object).map(getName);
-  };
-  expect(parse(String.raw`{"5\\":1}`)).toEqual(['5\\']);
-  expect(parse(String.raw`{"5\"":1}`)).toEqual(['5"']);
+  // Only objects of this test begin with `only here`, so V8 expects that the name of the first object follows again.
+  for (const name of ['5\\', '5"']) {
+    const { value, getName } = parseJson(`{"only here":0,${JSON.stringify(name)}:1}`);
+    expect(Object.keys(value as object).map(getName)).toEqual(['only here', name]);
+  }
 });
 
 test('an error says its position only in a text without escaped names', () => {

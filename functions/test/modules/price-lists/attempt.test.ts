@@ -17,6 +17,8 @@ const { database, create, startAttempt, getKey, readKey, check } = useCreations(
 const SECOND = 1_000;
 const body = createPriceListBody(4 * TEST_BATCH);
 const REASON = '7 PERMISSION_DENIED: injected PERMISSION_DENIED';
+const atRead = (run: () => unknown, nth = 1) =>
+  database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth, action: { kind: 'call', run } });
 
 const isEntriesOf = (list: string) => (call: Call<'Commit'>) =>
   isEntries(call) && getNames(call).some((name) => name.includes(`/${list}/`));
@@ -77,8 +79,7 @@ describe('the lease of a creation', () => {
   });
 
   test('begins when the read of the claim is sent, because the read time can be as early as that', async () => {
-    const run = () => database.clock.advance(5 * SECOND);
-    database.firestore.faults.inject({ rpc: 'BatchGetDocuments', action: { kind: 'call', run } });
+    atRead(() => database.clock.advance(5 * SECOND));
     atCommit(database, isEntriesOf('price_lists'), () => database.clock.advance(15 * SECOND));
     const { renewals } = await createAndRecordRenewals();
     expect(renewals).toEqual([20]);
@@ -114,8 +115,7 @@ describe('the lease of a creation', () => {
   test('begins again when the read of its renewal is sent', async () => {
     const attempt = await startAttempt();
     database.clock.advance(20 * SECOND);
-    const run = () => database.clock.advance(5 * SECOND);
-    database.firestore.faults.inject({ rpc: 'BatchGetDocuments', action: { kind: 'call', run } });
+    atRead(() => database.clock.advance(5 * SECOND));
     await attempt.call(() => Promise.resolve());
     database.clock.advance(15 * SECOND);
     await attempt.call(() => Promise.resolve());
@@ -142,7 +142,8 @@ describe('the lease of a creation', () => {
   });
 
   test('that has expired does not stop the completion, and the response has the time of the completion', async () => {
-    atCommit(database, isEntries, () => database.clock.advance(3 * LEASE_DURATION_MS));
+    // After the read of the claim, the next one is that of the completion.
+    atRead(() => database.clock.advance(3 * LEASE_DURATION_MS), 2);
     const response = JSON.parse(getResponse(await create(body))) as { price_list: { updated_at: number } };
     expect(response.price_list.updated_at).toBe(TEST_START + 3 * LEASE_DURATION_MS);
     await check(body);
