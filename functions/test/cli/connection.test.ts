@@ -11,7 +11,7 @@ import { runCommand } from './command';
 
 const service = useTestService({});
 beforeEach(() => {
-  jest.replaceProperty(process, 'env', { ...process.env });
+  jest.replaceProperty(process, 'env', { ...process.env, no_proxy: '' });
 });
 afterEach(() => jest.restoreAllMocks());
 
