@@ -165,14 +165,14 @@ test('a query ends when its signal aborts, even while nothing arrives, and cance
 test('a query cancels its call when the consumer stops', async () => {
   const { promise: outcome, resolve } = Promise.withResolvers<string>();
   const stop = database.firestore.observe((call) => resolve(call.outcome));
-  // Without the delay, the call could end before it is cancelled.
+  // Without the delay, the call could end before it is cancelled. Without a cancellation, it ends at its deadline of 45 s.
   database.firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action: { kind: 'delay', ms: 200 } });
   const batches = streamQuery(open(), selection, () => null);
   await batches.next();
   await batches.return(undefined);
   expect(await outcome).toBe('CANCELLED');
   stop();
-});
+}, 30_000);
 
 test('a query that continues returns the versions of its first call, despite writes in between', async () => {
   const write = async (): Promise<void> => {
