@@ -107,7 +107,6 @@ async function readBytes(request: IncomingMessage, maxBytes: number, signal: Abo
     clearTimeout(idle);
     stopWaiting();
     request.off('data', collect);
-    request.resume();
   }
 }
 
