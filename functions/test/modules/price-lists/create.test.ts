@@ -186,6 +186,20 @@ describe('a creation', () => {
     expect(compress).not.toHaveBeenCalled();
   });
 
+  test('that is stopped while its payload is compressed does not claim its key', async () => {
+    const stop = new AbortController();
+    const { compressToChunks } = payloads;
+    const compress = jest.spyOn(payloads, 'compressToChunks').mockImplementation((...args) => {
+      stop.abort(new Error('stopped'));
+      return compressToChunks(...args);
+    });
+    await create(BODY, { signal: stop.signal });
+    await compress.mock.results[0]?.value;
+    compress.mockRestore();
+    // A claim of the first creation would precede this one.
+    getResponse(await create());
+  });
+
   test('for a market that does not exist completes in the commit of its claim, and creates no lists', async () => {
     const body = createPriceListBody(3, { market_id: 'nowhere' });
     const calls = database.recordCalls();
