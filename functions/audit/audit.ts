@@ -48,7 +48,7 @@ export interface AuditReport {
   document_reads: number;
 }
 
-/** Maximum number of keys that are checked at once, because each holds a payload in memory. */
+/** Maximum number of keys to check at once. Each check holds a payload in memory. */
 const CONCURRENT_KEYS = 4;
 
 const RECHECK_PAUSE_MS = 500;

@@ -50,8 +50,8 @@ const getDeploymentVariables = (target: string) => ({
 });
 
 /**
- * The variables of npm in Google's build. The buildpack for Node sets NODE_ENV. firebase-tools 15.34.2
- * sets the other, so that no `gcp-build` runs.
+ * The variables of npm in Google's build. The buildpack for Node sets NODE_ENV. firebase-tools 15.34.2 sets
+ * GOOGLE_NODE_RUN_SCRIPTS, so that npm runs no script `gcp-build`.
  */
 const BUILD_VARIABLES = { NODE_ENV: 'production', GOOGLE_NODE_RUN_SCRIPTS: '' };
 

@@ -46,8 +46,9 @@ const CONCURRENCY = 3;
 const KEYS_PER_READ = 20;
 
 /**
- * Resumes each attempt that is due (`getSweepDueAt`), or reports that its key needs an operator. Ends when it has tried each
- * due key in the last minute, and awaits no other. Sweeps can overlap with each other, with operators and with clients.
+ * Resumes each attempt that is due (`getSweepDueAt`), or reports that its key needs an operator. Ends when no resume is
+ * running, each due key that it finds was tried within the last minute, and no other becomes due within `waitForDueMs` of
+ * its start. Sweeps can overlap with each other, with operators and with clients.
  *
  * When the signal of the context aborts, the running resumes fail their attempts.
  *

@@ -23,7 +23,7 @@ const BUILD_INPUTS = [
 
 const TOMORROW = resolve('functions/test/deployment/tomorrow.mjs');
 
-/** The folder is inside the repository, because hard links need one file system. */
+/** The folder is inside the repository, because hard links cannot cross file systems. */
 mkdirSync('functions/.dev', { recursive: true });
 const parent = mkdtempSync(resolve('functions/.dev/builds-'));
 afterAll(() => rmSync(parent, { recursive: true }));

@@ -7,7 +7,7 @@ import { EnvHttpProxyAgent, request, type Dispatcher } from 'undici';
 
 const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
 const TRANSIENT_STATUSES = [408, 429, 500, 502, 503, 504];
-/** Codes of errors that a retry does not solve: an unverified certificate, or a response that is too large or not valid gzip. */
+/** Codes of errors that a retry cannot solve: a certificate that cannot be verified, or a response that is too large or not valid gzip. */
 const PERMANENT = /CERT|SIGNATURE|EXCEEDED|TOO_LARGE|^Z_/;
 
 // The signal of a request limits its time, so undici's own limits of 300 s are off.

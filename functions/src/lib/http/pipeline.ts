@@ -77,7 +77,7 @@ export async function runPipeline<Body>(
   const apiKeyId = requireApiKey(request.headers, getApiKeys());
   logFields.key_id = apiKeyId;
   if (endpoint.writes === true && areWritesPaused()) {
-    throw new ApiError('writes_paused', 'WRITES_PAUSED is set', { retryAfterMs: PAUSE_RETRY_AFTER_MS });
+    throw new ApiError('writes_paused', 'WRITES_PAUSED is true', { retryAfterMs: PAUSE_RETRY_AFTER_MS });
   }
   const body = await readEndpointBody(endpoint, request, context);
   return endpoint.handler(context, body, { requestId, apiKeyId });

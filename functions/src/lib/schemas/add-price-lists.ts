@@ -65,8 +65,8 @@ export const addPriceListsRequestSchema = z
       .refine((products) => Object.keys(products).length > 0)
       .meta({ minProperties: 1 })
       .describe(
-        'One member for each product, named by its identifier: no `/`, not `.` or `..`, not of the form `__name__`, no ' +
-          `whitespace at either end, no lone surrogate, 1 to ${MAX_DOCUMENT_ID_BYTES} bytes of UTF-8.`,
+        `One member for each product, named by its identifier. This has 1 to ${MAX_DOCUMENT_ID_BYTES} bytes of UTF-8, no \`/\`, no ` +
+          'lone surrogate and no whitespace at either end, and is not `.`, `..` or of the form `__name__`.',
       ),
   })
   .meta({ id: 'AddPriceListsRequest' });

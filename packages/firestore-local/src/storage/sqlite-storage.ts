@@ -59,7 +59,7 @@ export class SqliteStorage {
       createFolder(resolve(folder));
       const file = join(folder, 'firestore.sqlite');
       makePrivate(file);
-      // Only data on disk needs this module, and Node 22 prints a warning when it is loaded.
+      // Loaded only for data on disk, because Node 22 prints a warning when it loads this module.
       const sqlite = process.getBuiltinModule('node:sqlite');
       database = new sqlite.DatabaseSync(file);
       prepareDatabase(database);
