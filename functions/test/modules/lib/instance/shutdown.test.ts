@@ -10,7 +10,7 @@ jest.mock('../../../../src/lib/logging/instances');
 
 const STEPS = ['refuseWrites', 'abortWrites', 'stopWaiting'] as const;
 
-beforeEach(() => jest.useFakeTimers());
+beforeEach(() => jest.useFakeTimers().advanceTimersByTime(1_000));
 afterEach(() => jest.useRealTimers());
 
 function createInstance() {
