@@ -236,16 +236,17 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     expect(await run({ baseUrl, file: writePayload({ currency_iso: 'kes' }) })).toMatchObject({ code: 0 });
   });
 
-  const testedProgram = isMissing || name === 'TypeScript' ? test.skip : test;
+  // The tests below are of programs, and the client in TypeScript is none.
+  if (name === 'TypeScript') return;
 
-  testedProgram(`a response that cannot be printed is exit code 3${because}`, async () => {
+  tested(`a response that cannot be printed is exit code 3${because}`, async () => {
     for (const stdout of ['>/dev/full', '>&-', '| true; exit "${PIPESTATUS[0]}"']) {
       const stub = await startStub([created]);
       expect([stdout, await run({ baseUrl: stub.url, stdout })]).toMatchObject([stdout, { code: 3 }]);
     }
   });
 
-  testedProgram(`a response that comes before the whole body is sent is read${because}`, async () => {
+  tested(`a response that comes before the whole body is sent is read${because}`, async () => {
     const file = join(temporaryFolder(), 'large.json');
     writeFileSync(file, Buffer.alloc(64 * 1024 ** 2, 'a'));
     expect(await run({ baseUrl, file })).toMatchObject({ code: 1, output: expect.stringContaining('413 ') as string });
@@ -253,7 +254,7 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     expect(wrongKey).toMatchObject({ code: 1, output: expect.stringContaining('401 ') as string });
   });
 
-  testedProgram(`settings of the user do not change what the program does${because}`, async () => {
+  tested(`settings of the user do not change what the program does${because}`, async () => {
     const home = temporaryFolder();
     writeFileSync(join(home, '.curlrc'), 'request = PUT\n');
     writeFileSync(join(home, '.netrc'), 'machine 127.0.0.1 login a password b\n');
@@ -278,7 +279,7 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     expect(sent).toEqual(Array(3).fill(['POST', undefined]));
   });
 
-  testedProgram(`a missing file of certificates is exit code 64${because}`, async () => {
+  tested(`a missing file of certificates is exit code 64${because}`, async () => {
     const server = createServer({ key: CERTIFICATE, cert: CERTIFICATE }, created);
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
@@ -287,12 +288,12 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     server.close();
   });
 
-  testedProgram(`empty times mean the defaults${because}`, async () => {
+  tested(`empty times mean the defaults${because}`, async () => {
     const stub = await startStub([busy('1'), created]);
     expect(await run({ baseUrl: stub.url, retrySeconds: '', requestSeconds: '' })).toMatchObject({ code: 0 });
   });
 
-  testedProgram(`a wrong call sends nothing, prints one line and exits with 64${because}`, async () => {
+  tested(`a wrong call sends nothing, prints one line and exits with 64${because}`, async () => {
     const wrong: Partial<Call>[] = [
       ...['abc', '0.5', '30m', '0', '08', 'nan', '1000000'].map((retrySeconds) => ({ retrySeconds })),
       ...['abc', '1m', '-1', ' 5'].map((requestSeconds) => ({ requestSeconds })),
