@@ -78,7 +78,7 @@ function toRow(
     /** The name of the API key. */
     sender: getText('key_id'),
     currency_sent: getText('info.currency_iso'),
-    /** The currency of the lists; null without a market. */
+    /** The currency of the lists; null if no market matched. */
     currency_stored: getText('currency'),
     products: toNumber(request.get('products_count')),
     status,

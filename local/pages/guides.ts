@@ -58,7 +58,7 @@ function isLinked(path: string, guides: readonly string[]): boolean {
   return targets.some(({ file }) => file === path || isBelow(file));
 }
 
-/** Returns whether a path stays within the repository on every system. */
+/** Returns whether a path is normalised and stays within the repository on every operating system. */
 const isPlainPath = (path: string): boolean => posix.normalize(path) === path && !/^\.\.(\/|$)|^\/|[\\:\0]/.test(path);
 
 const readGuide = (path: string): MarkdownPage => renderMarkdown(path, readFileSync(path, 'utf8'));

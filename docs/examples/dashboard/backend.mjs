@@ -71,7 +71,7 @@ async function sendRead(request, response, operation) {
       redirect: 'error',
       signal: AbortSignal.any([pageLeft.signal, AbortSignal.timeout(READ_TIMEOUT_MS)]),
     });
-    // A user can correct a 400. Other errors concern this backend: a page would take a 401 to mean that its user is signed out.
+    // After a 400, a user can correct the input. Other errors concern this backend: a page would take a 401 to mean that its user is signed out.
     if (answer.status !== 200 && answer.status !== 400)
       throw new Error(`status ${answer.status}, X-Request-Id ${answer.headers.get('X-Request-Id')}`);
     response.writeHead(answer.status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });

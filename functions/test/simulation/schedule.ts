@@ -208,7 +208,7 @@ class Schedule {
     }
   };
 
-  /** Acts at random times. @param act receives the name of a process of its own */
+  /** Calls `act` up to `maxTimes` times, each after a pause. @param act receives a new process name for each call */
   async #repeat(name: string, maxTimes: number, pausesMs: number[], act: (name: string) => Promise<unknown>) {
     const self = this.world.process(name);
     const times = this.#random.int(1, maxTimes);

@@ -188,7 +188,7 @@ describe('a key record', () => {
     ]);
   });
 
-  test('under the hash of another key is unreadable, so that its records belong to no key', async () => {
+  test('under the hash of another key is unreadable, and its records belong to no key', async () => {
     const { key } = await store('completed');
     await getKey('elsewhere').set(await readKey('a'));
     await database.client.doc(key).delete();

@@ -40,7 +40,7 @@ test.each<[Partial<KeyRecord>, delayMs: number, obstacle: string | null]>([
   if (obstacle !== null) expect(describeSweepObstacle(record)).toBe(obstacle);
 });
 
-test('a key in progress is due when its lease expires (aegra #476), and a settled key is never due', () => {
+test('a key in progress is due when its lease expires (aegra #476), and a completed or released key is never due', () => {
   expect(getSweepDueAt({ ...processing, failed_tries: 4, lease_expires_at: 60_000 })).toBe(60_000);
   expect([completed, released].map(getSweepDueAt)).toEqual([null, null]);
 });

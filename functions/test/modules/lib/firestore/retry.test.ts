@@ -79,7 +79,7 @@ describe('retry', () => {
     expect(await retryFailing([], { signal })).toEqual({ outcome: reason, tries: 0, slept: [] });
   });
 
-  test('rejects with the reason of its signal if that aborts during the first try', async () => {
+  test('rejects with the reason of its signal if the signal aborts during the first try', async () => {
     const timeout = new AbortController();
     const call = () => new Promise<never>(() => undefined);
     const ended = retry(call, createContext(new ManualClock(0), timeout.signal), 'outage');
