@@ -42,7 +42,7 @@ export function createKeyRecord(fields: Partial<KeyRecord> = {}): KeyRecord {
     actions: [],
     ...fields,
   };
-  requireKeyRecord({ ...record });
+  requireKeyRecord(record);
   return record;
 }
 
