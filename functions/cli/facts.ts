@@ -32,7 +32,7 @@ export function getNextStep({ record, readAt, sweepDueAt }: ReadableKey, isPaylo
       return 'wait';
     case 'requires_review':
       if (!isPayloadUsable) return 'release';
-      // The sweep does not find a key that it has reported, such as one whose record it could not read.
+      // The sweep does not find a key that it has reported, such as one whose record was unreadable then.
       return canResumeAutomatically(settled) && sweepDueAt !== null ? 'sweep' : 'resume';
     case 'completed':
       return settled.lists === null ? 'release' : null;

@@ -35,7 +35,7 @@ const READS = {
 };
 
 /**
- * The names of this machine. The backend refuses others, because a website whose name led here could read every response.
+ * The names of this machine. The backend refuses others, because a website whose name resolved to it could read every response.
  * Add the name of your dashboard.
  */
 const HOSTS = ['127.0.0.1', 'localhost', '[::1]'];

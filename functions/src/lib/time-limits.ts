@@ -95,7 +95,7 @@ export const SWEEP_START_MS = 5_000;
 /**
  * The scheduled sweep waits for leases that end within this time after its start. So it resumes an attempt at most 70 s
  * after its instance died, instead of 105 s, unless it is busy with three others. A sweep leaves the later leases to the
- * next one, because their instances renewed them in the last 5 s. It no longer waits for a lease that is renewed again.
+ * next one, because their instances renewed them in the last 5 s. It stops waiting for a lease that is renewed.
  */
 export const SWEEP_DUE_WAIT_MS = LEASE_DURATION_MS - SWEEP_START_MS;
 

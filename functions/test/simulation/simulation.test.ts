@@ -17,7 +17,7 @@ const getSeeds = (first: number, count: number) => Array.from({ length: count },
 
 const seeds = getSeeds(Number(process.env['SIMULATION_SEED'] ?? 1), Number(process.env['SIMULATION_SCHEDULES'] ?? 28));
 
-/** Maximum number of schedules until one detects a break. One of the first two does, unless the calls of the service have changed. */
+/** Maximum number of schedules until one detects a break. One of the first two does, unless the service's calls have changed since breaks.ts chose the seeds. */
 const SCHEDULES_PER_BREAK = 100;
 
 const PROJECT = 'simulation';

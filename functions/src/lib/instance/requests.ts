@@ -31,6 +31,6 @@ const LOGGED_HEADERS: Record<string, (value: string) => boolean> = {
 export const getContentType = ({ headersDistinct }: IncomingMessage): string | undefined =>
   headersDistinct['content-type']?.[0];
 
-/** Returns the trace id of a prepared request, 32 hex digits; null without one. firebase-functions prefers the same header. */
+/** Returns the trace id of a prepared request, 32 hex digits; null without one. Like firebase-functions, prefers Google's header. */
 export const getTraceId = ({ traceparent, 'x-cloud-trace-context': cloud }: IncomingHttpHeaders): string | null =>
   /[0-9a-f]{32}/i.exec((cloud ?? traceparent ?? '').toString())?.[0].toLowerCase() ?? null;
