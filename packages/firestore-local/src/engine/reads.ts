@@ -53,7 +53,6 @@ export class Reads {
   async query({ query, consistency }: Requests['RunQuery'], send: SendMessage): Promise<void> {
     const prepared = prepareQuery(query);
     const context = this.open(getDatabaseName(query.parent), consistency);
-    this.assertIndexed(prepared);
     const common = { readTime: context.shownTime };
     const results = this.run(prepared, context);
     if (context.begun) await send({ ...common, transaction: context.begun });
@@ -70,7 +69,6 @@ export class Reads {
   async count({ query, alias, consistency }: Requests['RunAggregationQuery'], send: SendMessage): Promise<void> {
     const prepared = prepareQuery(query);
     const context = this.open(getDatabaseName(query.parent), consistency);
-    this.assertIndexed(prepared);
     const count = BigInt([...this.run(prepared, context)].length);
     if (context.begun) await send({ transaction: context.begun });
     await send({ result: { aggregateFields: { [alias]: count } }, readTime: context.shownTime });
@@ -78,6 +76,7 @@ export class Reads {
 
   /** Runs a query. The commit of a transaction runs it again and compares the results. */
   private run(prepared: PreparedQuery, { readTime, addRead }: ReadContext): Iterable<StoredDoc> {
+    this.assertIndexed(prepared);
     if (!addRead) return runQuery(prepared, this.store, readTime);
     const found = [...runQuery(prepared, this.store, undefined)];
     addRead(() => {
