@@ -52,7 +52,7 @@ export function summarizeKey(key: ReadableKey) {
   const { failure, failure_cause } = settleLease(key.record, key.readAt);
   const facts = { ...getMarketFacts(key.record), currency: lists?.currency ?? null };
   const attempt = { boq_list_id, status, next: getNextStep(key), market_id, ...facts, products_count };
-  const sweep_due_at = getSweepResumeAt(key.record);
+  const sweep_due_at = getSweepResumeAt(key.record) === null ? null : key.sweepDueAt;
   return { ...attempt, claimed_at, since, lease_expires_at, sweep_due_at, failure, failure_cause };
 }
 

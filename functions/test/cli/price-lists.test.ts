@@ -346,9 +346,10 @@ describe('the next step', () => {
     const listed = await run('list', '--json', '--status', String(status));
     const shown = await run('show', KEY, '--json');
     const reported = await run('report', '--json');
+    const sweep_due_at = next === 'sweep' || status === 'processing' ? 1 : null;
     expect([JSON.parse(listed.out), JSON.parse(shown.out), parseLines(reported.out)]).toMatchObject([
-      [{ next }],
-      { next },
+      [{ next, sweep_due_at }],
+      { next, sweep_due_at },
       [{ next }],
     ]);
     const id = next === 'resume' || next === 'release' ? ` --id-type hash ${keyDocumentId(KEY)}` : '';
