@@ -2,7 +2,7 @@ import { isDue, readSweptKeys, type KeySnapshot } from '../../src/lib/repositori
 import { retry } from '../../src/lib/firestore/retry';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { settleLease } from '../../src/price-lists/key';
-import { canResumeAutomatically, describeSweepObstacle } from '../../src/price-lists/schedule';
+import { canResumeAutomatically, describeSweepObstacle, isSwept } from '../../src/price-lists/schedule';
 import { sweep, type SweepResult } from '../../src/price-lists/sweep';
 import { describeUnreadable } from '../errors';
 import { formatTime } from '../format';
@@ -35,7 +35,7 @@ export async function sweepKeys({ dryRun, json }: SweepCommandOptions, context: 
   if (dryRun === true) {
     for (const key of await readAllDueKeys(context)) {
       if (key.record === 'unreadable') await onUnreadable(key.reference.path);
-      else if (key.record !== undefined) await print(preview(key.record, key.readAt), key.record);
+      else if (key.record && isSwept(key.record, key.readAt)) await print(preview(key.record, key.readAt), key.record);
     }
   } else await sweep(db, workContext, { onResult: print, onUnreadable });
   if (found === 0)

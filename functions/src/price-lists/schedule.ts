@@ -54,6 +54,9 @@ export function getSweepResumeAt(record: KeyRecord): number | null {
 export const getSweepDueAt = (record: KeyRecord): number | null =>
   getSweepResumeAt(record) ?? (record.status === 'requires_review' ? record.updated_at : null);
 
+/** Returns whether the sweep processes a key that its index has. The record decides: the audit reports an index that differs. */
+export const isSwept = (record: KeyRecord, readAt: number): boolean => (getSweepDueAt(record) ?? Infinity) <= readAt;
+
 /** After this time, the next sweep has probably resumed an attempt that is due. */
 export const SWEEP_WAIT_MS = SWEEP_INTERVAL_MS + SWEEP_START_MS;
 

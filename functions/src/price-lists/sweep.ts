@@ -15,7 +15,7 @@ import { SWEEP_ASK_INTERVAL_MS, SWEEP_INTERVAL_MS } from '../lib/time-limits';
 import type { WorkContext } from '../lib/work-context';
 import type { KeyStore } from './key-store';
 import { takeOver } from './resume';
-import { canResumeAutomatically, describeSweepObstacle, getSweepDueAt } from './schedule';
+import { canResumeAutomatically, describeSweepObstacle, isSwept } from './schedule';
 
 export interface SweepResult {
   /** When the key was read, or for `resumed` when it was completed, by Firestore's clock in Unix milliseconds. */
@@ -46,7 +46,7 @@ const CONCURRENCY = 3;
 const KEYS_PER_READ = 20;
 
 /**
- * Resumes each attempt that is due (`getSweepDueAt`), or reports that its key needs an operator. Ends when no resume is
+ * Resumes each attempt that is due (`isSwept`), or reports that its key needs an operator. Ends when no resume is
  * running, each due key that it finds was tried within the last minute, and no other becomes due within `waitForDueMs` of
  * its start. Sweeps can overlap with each other, with operators and with clients.
  *
@@ -124,8 +124,7 @@ async function sweepKey(found: KeySnapshot, key: KeyStore, reporter: SweepReport
   }
   const defer = (reason: string) => reporter.onResult({ time: readAt, result: 'deferred', reason }, record);
   try {
-    // The record decides. A stored `sweep_due_at` that does not follow from it is a violation that the audit reports.
-    if ((getSweepDueAt(record) ?? Infinity) > readAt) return;
+    if (!isSwept(record, readAt)) return;
     const { outcome, cause } = await takeOver(record, null, key);
     if (outcome.kind === 'completed' && outcome.isOwn) {
       const { updated_at: time } = outcome.record;

@@ -13,6 +13,8 @@ const { service, getKey, failAttempt, expectReplayed } = usePriceListService();
 test('the sweep prints the result for each key, and with --dry-run only what it would do', async () => {
   await failAttempt('crashed', CRASHED);
   await failAttempt('exhausted', { ...CRASHED, failed_tries: 3 });
+  await failAttempt('stray');
+  await getKey('stray').update({ status: 'released', sweep_due_at: 1 });
   const stored = await readAllRecords(service.db);
   const dry = await runCommand('sweep', '--json', '--dry-run');
   const time = expect.any(Number) as number;
