@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import { prepareQuery, runQuery } from '../src/engine/query';
 import { encodeFields } from '../src/protocol/codec';
 import { NAME } from '../src/protocol/paths';
@@ -7,7 +9,7 @@ import { getResourceName, type StoredDoc } from '../src/storage/collections';
 import { Store } from '../src/storage/store';
 import { startFirestoreTestServer } from './support';
 
-/* Tests what the recording of Google's emulator does not show: the moment of a query, and how much it reads. */
+/* Tests what the recording of Google's emulator does not show: the moment of a query, its pace, and how much it reads. */
 
 const toId = (i: number): string => String(i).padStart(4, '0');
 
@@ -25,6 +27,22 @@ test('a query returns the documents as they were when it began', async () => {
   const { docs } = await c.get();
   expect(fault.count).toBe(1);
   expect(docs.map((doc) => doc.get('changed') as unknown)).toEqual([false, false, false]);
+  await bench.close();
+});
+
+test('a query waits for a client that stops reading', async () => {
+  const bench = await startFirestoreTestServer();
+  const data = { text: 'x'.repeat(1_000_000) };
+  const documents = Array.from({ length: 40 }, (_, i) => ({ collection: 'c', id: toId(i), data }));
+  await bench.server.addIfEmpty('slow', documents);
+  let ended = 0;
+  bench.server.observe(() => ended++);
+  const results = bench.client('slow').collection('c').stream();
+  await once(results, 'readable');
+  await setTimeout(300);
+  expect(ended).toBe(0);
+  await once(results.resume(), 'end');
+  expect(ended).toBe(1);
   await bench.close();
 });
 

@@ -24,7 +24,6 @@ export function assertMicroseconds({ nanos }: Timestamp): void {
 
 /** Checks the references in a value. Timestamps are checked as they are decoded. @throws RpcError INVALID_ARGUMENT */
 export function assertValue(value: Value): void {
-  if (typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) for (const item of value) assertValue(item);
   else if (value instanceof Map) for (const item of value.values()) assertValue(item);
   else if (value instanceof Reference) parseDocumentPath(value.name);
