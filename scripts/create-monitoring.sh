@@ -12,7 +12,10 @@ folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT
 cp -R docs/monitoring/. "$folder"
 region=$(sed -n "s/^export const REGION = '\(.*\)';/\1/p" functions/src/lib/region.ts)
-sed -i.bak "s/your-project/$project/g; s/us-central1/$region/g" "$folder"/*.json "$folder"/{alerts,uptime}/*.json
+# Joins the names of the services in Cloud Run, which follow from the file of each function, as a pattern. Leaves out `$1`.
+services() { basename -s .ts functions/src/*-*.ts | grep -v "$1" | tr -d - | paste -sd '|' -; }
+sed -i.bak "s/your-project/$project/g; s/us-central1/$region/g; s/EVERY_FUNCTION/$(services '^$')/g; \
+  s/EVERY_OPERATION/$(services sweep)/g; s/EVERY_READ/$(services price-lists)/g" "$folder"/*.json "$folder"/*/*.json
 
 refused=''
 

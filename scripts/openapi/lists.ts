@@ -1,43 +1,28 @@
-import { globSync, readFileSync } from 'node:fs';
-import * as functions from '../../functions/src';
+import { readFileSync } from 'node:fs';
 import { getOperations, type Operation } from './operations';
 
-/** Generates the lists of operations in files that are otherwise written by hand, and an uptime check for each operation. */
+/** Generates the lists of operations in pages that are otherwise written by hand, and an uptime check for each operation. */
 
 const operations = getOperations();
-
-/** Returns the names of functions as Cloud Run spells them, sorted. */
-const toServices = (names: string[]): string[] => names.map((name) => name.toLowerCase()).sort();
-
-const all = toServices(Object.keys(functions));
-const https = toServices(operations.map(({ name }) => name));
-const reads = toServices(operations.flatMap(({ name, info }) => (info.writes ? [] : [name])));
-
-/** A list of names in a filter of Monitoring, a filter of Logging, or the braces of a shell. */
-const NAMES = /[a-z]+(?:(\\",\\"|\\" OR \\"|,)[a-z]+)+/g;
 
 const README = 'README.md';
 const TABLE = /(?<=<!-- operations -->\n\n).*?(?=\n\n)/s;
 
+const DEPLOYMENT = 'docs/deployment.md';
+const SERVICES = /(?<=for service in \{).*(?=\})/;
+
 /** @returns the texts of the files, by path */
 export function generateLists(): Record<string, string> {
-  const files = ['docs/deployment.md', ...globSync('docs/monitoring/{*,metrics/*,alerts/*}.json')];
-  const listing = files.map((file) => [file, readFileSync(file, 'utf8').replace(NAMES, replaceNames)] as const);
   const checks = operations.map((operation) => [
     `docs/monitoring/uptime/${operation.name}.json`,
     `${JSON.stringify(createUptimeCheck(operation), null, 2)}\n`,
   ]);
-  const readme = readFileSync(README, 'utf8').replace(TABLE, drawTable());
-  return Object.fromEntries([...listing, ...checks, [README, readme]]) as Record<string, string>;
-}
-
-/** Replaces a list with the current one of its kind: all functions, the operations, or the reads. Keeps a list without a read. */
-function replaceNames(list: string, separator: string): string {
-  const names = list.split(separator);
-  if (!names.some((name) => reads.includes(name))) return list;
-  const isSweep = (name: string) => all.includes(name) && !https.includes(name);
-  const isWrite = (name: string) => https.includes(name) && !reads.includes(name);
-  return (names.some(isSweep) ? all : names.some(isWrite) ? https : reads).join(separator);
+  const services = operations.map(({ name }) => name.toLowerCase()).sort();
+  return {
+    ...(Object.fromEntries(checks) as Record<string, string>),
+    [README]: readFileSync(README, 'utf8').replace(TABLE, drawTable()),
+    [DEPLOYMENT]: readFileSync(DEPLOYMENT, 'utf8').replace(SERVICES, services.join()),
+  };
 }
 
 /** Creates a check without an API key. Its 401 shows that the function responds and that its API keys are configured. */

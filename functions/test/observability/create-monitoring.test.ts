@@ -1,12 +1,18 @@
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { operationNames } from '../../../scripts/harness/operations';
 import { runProgramSync } from '../../../scripts/harness/programs';
+import * as functions from '../../src';
 
 /** Runs scripts/create-monitoring.sh with stubs of gcloud and curl, which refuse the files whose names are in REFUSE. */
 
 const STUB = `#!/bin/bash
 echo "$(basename "$0") $*" >> "$CALLS"
+for argument; do
+  file=\${argument##*[=@]}
+  case $file in *.json) cat "$file" >> "$SENT" ;; esac
+done
 case "$*" in
   *print-access-token*) echo token ;;
   *'metrics describe'*) [ -n "$OLD" ] ;;
@@ -35,13 +41,14 @@ afterEach(() => rmSync(folder, { recursive: true }));
 /** @param old the policies of an earlier run: ids and display names */
 function run({ refuse = '', old = '' } = {}) {
   const calls = join(folder, 'calls');
-  const env = { PATH: `${folder}:${process.env['PATH']}`, CALLS: calls, REFUSE: refuse, OLD: old };
+  const sent = join(folder, 'sent');
+  const env = { PATH: `${folder}:${process.env['PATH']}`, CALLS: calls, SENT: sent, REFUSE: refuse, OLD: old };
   const { status, stdout, stderr } = runProgramSync(
     'bash',
     ['scripts/create-monitoring.sh', 'my-project', 'channel-1'],
     { env },
   );
-  return { status, stdout, stderr, calls: readFileSync(calls, 'utf8') };
+  return { status, stdout, stderr, calls: readFileSync(calls, 'utf8'), texts: readFileSync(sent, 'utf8') };
 }
 
 const files = globSync('docs/monitoring/**/*.json').sort();
@@ -53,6 +60,16 @@ test('the script sends every file of a first deployment, and exits with 0', () =
   expect([status, stderr]).toEqual([0, '']);
   expect(sent(stdout)).toEqual(files);
   expect(calls).not.toMatch(/update|PATCH|delete/);
+});
+
+test('the script fills in the project, and the names of all functions, operations or reads', () => {
+  const { texts } = run();
+  expect(texts).not.toMatch(/your-project|EVERY_/);
+  const lists = texts.matchAll(/service_name=(?:~|monitoring\.regex\.full_match)\W+([\w|]+)/g);
+  const reads = operationNames.filter((name) => name !== 'addPriceLists');
+  const kinds = [Object.keys(functions), operationNames, reads];
+  const expected = kinds.map((names) => names.map((name) => name.toLowerCase()).sort());
+  expect(new Set([...lists].map(([, list]) => list))).toEqual(new Set(expected.map((names) => names.join('|'))));
 });
 
 test('the script replaces what an earlier run has created', () => {

@@ -78,7 +78,7 @@ beforeAll(async () => {
 
 /** A field or a label, and the text or the list of texts that it is compared with. */
 const COMPARISON =
-  /(?:\b(?:jsonPayload|resource\.labels?|metric\.label)\.|(?<!\$)[{,])(\w+)(?:!?=(?:one_of)?(\("[^)]*\)|"[^"]*"))?/g;
+  /(?:\b(?:jsonPayload|resource\.labels?|metric\.label)\.|(?<!\$)[{,])(\w+)(?:!?=(\("[^)]*\)|"[^"]*"))?/g;
 
 test.each(paths)('%s: every field, label and text has been logged', (path) => {
   for (const [, name = '', operands = ''] of readTexts(path).matchAll(COMPARISON)) {
