@@ -73,7 +73,7 @@ export async function audit(
 
 class Auditor {
   readonly #reader: AttemptReader;
-  /** Paths of the request records and lists that the audit has read or reported. */
+  /** Paths of the request records of checked attempts, and of the lists that the audit has read or reported. */
   readonly #known = new Set<string>();
   readonly #counts = { keys: 0, attempts: 0, violations: 0, without_lists: 0, other_currency: 0, not_compared: 0 };
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * Tests start programs with these functions. A program must not inherit a person's environment: variables of Git, Google's tools, Node or
- * a shell would redirect it to a repository, a project, a program or a server of that person.
+ * Tests and `release:check` start programs with these functions. A program must not inherit a person's environment: variables of Git,
+ * Google's tools, Node or a shell would redirect it to a repository, a project, a program or a server of that person.
  */
 
 /** Environment variables by name. The value undefined removes one. */

@@ -71,7 +71,7 @@ function formatReport(report: AuditReport, sampleSize: number): string {
     sampleSize === 0 || not_compared === 0
       ? ''
       : ` The entries of ${count(not_compared, 'attempt')} were only counted, because the payload cannot be read.`;
-  const all = except === '' ? 'All entries' : 'Entries';
+  const all = except === '' ? 'All entries of readable keys' : 'Entries';
   const checked = `Checked ${count(keys, 'key')} with ${count(attempts, 'attempt')}. ${all} were ${entries}.${except}`;
   const facts =
     `For information: ${count(report.without_lists, 'completed key')} without lists, ` +
