@@ -62,7 +62,8 @@ export async function resumeKeys(
       else {
         if (status === 'released') throw new ResolutionError('key_released');
         assertActionAllowed(key);
-        pending.push(key.record);
+        const isRepeated = pending.some((other) => other.boq_list_id === boq_list_id);
+        if (!isRepeated) pending.push(settleLease(key.record, key.readAt));
       }
     });
   }

@@ -71,12 +71,19 @@ test('list, show and resume take a failed attempt to ready lists', async () => {
   expect((await run('list')).out).toBe('No key needs an operator.\nNo attempt is in progress.\n');
 });
 
-test('list and resume --cause name an expired lease as the cause, whatever failed before', async () => {
+test('list and resume name an expired lease as the cause, whatever failed before, and a repeated key once', async () => {
   await failAttempt(KEY, { failure_cause: 'unavailable' });
   await expireLease();
   expect((await run('list', '--json')).out).toContain('"failure_cause": "lease_expired"');
-  const dryRun = await run('resume', '--cause', 'lease_expired', '--dry-run');
-  expect(dryRun.out).toContain('would be resumed. It failed: lease expired before the attempt completed\n');
+  for (const args of [
+    ['--cause', 'lease_expired'],
+    [KEY, keyDocumentId(KEY)],
+  ]) {
+    const { out } = await run('resume', ...args, '--dry-run');
+    expect(out).toBe(
+      `${JSON.stringify(KEY)}: would be resumed. It failed: lease expired before the attempt completed\n`,
+    );
+  }
 });
 
 test('until the lease of an attempt expires, list does not show its key, and resume and release reject it', async () => {
@@ -316,8 +323,12 @@ test('show prints a key record that cannot be read, by its hash too, and neither
     const { code, out, err } = await run('show', ...args);
     expect([code, JSON.parse(out), err]).toEqual([0, { path: getKey(KEY).path, fields: stored }, warning]);
   }
-  for (const args of [['resume'], ['release', '--reason', 'x'], ['show', '--payload', '-']])
-    expect(await run(...args, '--yes', KEY).catch(String)).toMatchObject({ code: args[0] === 'show' ? 2 : 1 });
+  for (const args of [
+    ['resume', '--yes'],
+    ['release', '--reason', 'x', '--yes'],
+    ['show', '--payload', '-'],
+  ])
+    expect(await run(...args, KEY)).toMatchObject({ code: 1, err: warning });
   expect(await readRecord()).toEqual(stored);
 });
 
