@@ -5,6 +5,13 @@ import { UnusablePayloadError } from '../src/price-lists/payload';
 /** An error whose message is printed unchanged. */
 export class CommandError extends Error {}
 
+/** An output cannot be written, so the command stops as after Ctrl-C. price-lists.ts prints why. */
+export class OutputError extends StoppedError {
+  constructor() {
+    super('Stopped by an output that cannot be written');
+  }
+}
+
 export function describeError(error: unknown): string {
   if (error instanceof CommandError || error instanceof StoppedError) return error.message;
   if (error instanceof UnusablePayloadError) {

@@ -6,7 +6,7 @@ import { configureClient, createDatabase } from '../src/lib/firestore/database';
 import { createWorkContext } from '../src/lib/work-context';
 import { createProgram, type Act } from './arguments';
 import { assertReachable } from './connection';
-import { describeError } from './errors';
+import { describeError, OutputError } from './errors';
 import { describeTarget, resolveTarget, useTarget, type TargetOptions } from './target';
 import { Terminal, type Streams } from './terminal';
 
@@ -28,7 +28,7 @@ export async function runPriceLists(args: string[], streams: Streams, getSignal:
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    terminal.printError(`${describeError(error)}\n`);
+    if (!(error instanceof OutputError)) terminal.printError(`${describeError(error)}\n`);
     return 1;
   }
 }

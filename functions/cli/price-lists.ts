@@ -2,12 +2,12 @@ import { writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { StoppedError } from '../src/lib/errors';
+import { OutputError } from './errors';
 import { runPriceLists } from './main';
 
 /** Operators inspect and resolve keys with `npx --no price-lists`: see docs/runbook.md. */
 
 const stop = new AbortController();
-const abort = (cause: string) => stop.abort(new StoppedError(`Stopped by ${cause}`));
 
 /** The first error of an output. With it the exit code is 1, because a part of the output is lost. */
 let outputError: NodeJS.ErrnoException | undefined;
@@ -15,7 +15,7 @@ let outputError: NodeJS.ErrnoException | undefined;
 /** Stops the command as Ctrl-C does. An output fails if its disk is full, for example, or if `| head -1` closes it. */
 function failOutput(error: NodeJS.ErrnoException): void {
   outputError ??= error;
-  abort('an output that cannot be written');
+  stop.abort(new OutputError());
 }
 
 /** Returns the stream of an output. Replaces Node's stream of a file, because it ignores that a full disk cut a write short. */
@@ -41,7 +41,8 @@ const [stdout, stderr] = [openOutput(1, process.stdout), openOutput(2, process.s
  * progress, and the sweep can resume it. The same signal again ends the process.
  */
 function abortOnSignals(): AbortSignal {
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => abort(name));
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(name, () => stop.abort(new StoppedError(`Stopped by ${name}`)));
   return stop.signal;
 }
 

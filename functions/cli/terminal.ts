@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import { abortable } from '../src/lib/clock';
-import { CommandError } from './errors';
+import { CommandError, OutputError } from './errors';
 import { escapeControls } from './text';
 
 export interface Streams {
@@ -14,7 +14,7 @@ type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly
 
 async function write(output: OutputStream, text: string, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-  output.write(text, (error) => (error ? reject(error) : resolve(undefined)));
+  output.write(text, (error) => (error ? reject(new OutputError()) : resolve(undefined)));
   promise.catch(() => undefined);
   await abortable(signal, () => promise);
 }
@@ -28,7 +28,7 @@ export class Terminal {
     this.streams.stdout.write(text);
   }
 
-  /** Writes text, and waits until it is written or the command has to stop. @throws the error of the output, or the signal's reason */
+  /** Writes text, and waits until it is written or the command has to stop. @throws OutputError, or the signal's reason */
   write(text: string, signal: AbortSignal): Promise<void> {
     return write(this.streams.stdout, text, signal);
   }

@@ -122,6 +122,12 @@ describe('an output that could not be written makes the exit code 1', () => {
     expect(await runInShell('"$@" 2>/dev/full', 'list')).toMatchObject({ code: 1 });
   });
 
+  test('where a pipe was closed, of which no message speaks', async () => {
+    await failAttempt('a');
+    const { err } = await runInShell('{ "$@"; echo "exit $?" >&2; } | true', 'report');
+    expect(err).toMatch(/^Project .*\n\nexit 1\n$/);
+  });
+
   test('by a sweep, and the key that it could not report stays due', async () => {
     await failAttempt('a', { failed_tries: 4, failure_cause: 'unavailable' });
     expect(await runInShell('"$@" >/dev/full', 'sweep', '--json')).toMatchObject(lost);
