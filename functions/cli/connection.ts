@@ -4,7 +4,7 @@ import type { WorkContext } from '../src/lib/work-context';
 import { abortable } from '../src/lib/clock';
 import { getErrorMessage } from '../src/lib/errors';
 import type { Database } from '../src/lib/firestore/database';
-import { retry } from '../src/lib/firestore/retry';
+import { isTransient, retry } from '../src/lib/firestore/retry';
 import { keyDocument, readKey } from '../src/lib/repositories/keys';
 import { CommandError, describeCredentials, describeError } from './errors';
 import type { Target } from './target';
@@ -42,7 +42,7 @@ export async function assertReadable({ address }: Target, db: Database, context:
     await retry(() => readKey(db, keyDocument(db, 'a key that no one reads')), limited, 'outage');
   } catch (error) {
     context.signal.throwIfAborted();
-    if (address === undefined) throw new CommandError(describeError(error));
+    if (address === undefined || !isTransient(error)) throw new CommandError(describeError(error));
     throw new CommandError(
       `No Firestore responds at ${address}. Start the local service (npm start), or check FIRESTORE_EMULATOR_HOST.`,
     );

@@ -70,13 +70,28 @@ test('without credentials for production, the error names the command that signs
   );
 });
 
+const LOCAL: Target = { ...PRODUCTION, address: NOWHERE };
+
 test.each([
-  [7, 'PERMISSION_DENIED', 'Missing or insufficient permissions', 'Check --project and the role roles/datastore.user'],
-  [7, 'PERMISSION_DENIED', 'Cloud Firestore API has not been used in project 7 before or it is disabled', ''],
-  [5, 'NOT_FOUND', 'The database x does not exist for project y', 'Firestore rejected the call: '],
-] as const)('error %s %s of production says what Google said: %s', async (code, name, said, hint) => {
+  [LOCAL, 3, 'INVALID_ARGUMENT', 'Invalid project', 'Firestore rejected the call: '],
+  [
+    PRODUCTION,
+    7,
+    'PERMISSION_DENIED',
+    'Missing or insufficient permissions',
+    'Check --project and the role roles/datastore.user',
+  ],
+  [
+    PRODUCTION,
+    7,
+    'PERMISSION_DENIED',
+    'Cloud Firestore API has not been used in project 7 before or it is disabled',
+    '',
+  ],
+  [PRODUCTION, 5, 'NOT_FOUND', 'The database x does not exist for project y', 'Firestore rejected the call: '],
+] as const)('from $address, error %s %s says what Firestore said: %s', async (target, code, name, said, hint) => {
   const error = Object.assign(new Error(`${code} ${name}: ${said}.`), { code });
-  const text = await getReadError(PRODUCTION, () => Promise.reject(error));
+  const text = await getReadError(target, () => Promise.reject(error));
   expect(text).toContain(`${said}.`);
   expect(text).toContain(hint);
   expect(text.includes('roles/')).toBe(hint.includes('roles/'));
