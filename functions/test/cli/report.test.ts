@@ -99,7 +99,7 @@ test('report is a table, or CSV that no spreadsheet takes for formulas', async (
   const table = await run('report');
   const titles = 'accepted (UTC) boq_list_id status next month market currency products sender cause name';
   expect(table.out.split('\n')[0]?.replaceAll(/ +/g, ' ')).toBe(titles);
-  expect(table.out).toMatch(/\n\d{4}-\d\d-\d\d \d\d:\d\d +=cmd +completed /);
+  expect(table.out).toMatch(/\n\d{4}-\d\d-\d\d \d\d:\d\d +=cmd +completed .* USD→EGP /);
   expect(table.out).toContain('line\\u000abreak');
   const { out } = await run('report', '--csv');
   const [header, row, ...others] = out.split('\r\n');
