@@ -213,7 +213,7 @@ async function largestLists({ database, add, begin }: BenchContext): Promise<voi
 
 /** Measures whether an instance lives on after hostile bodies, as many as it takes at once, and their peak memory. */
 async function hostileBodies({ database, add, begin }: BenchContext, kind: string, body: Buffer): Promise<void> {
-  begin(`${writeOptions.concurrency} bodies of 32 MB, ${kind}`);
+  begin(`${writeOptions.concurrency} hostile bodies, ${kind}`);
   await withFunction(startFunction('service', 'addPriceLists', database, HEAP), async ({ port, readRss }) => {
     const headers = { 'x-api-key': BENCH_API_KEY, 'content-type': 'application/json', 'content-encoding': 'gzip' };
     // The body is sent in chunks, because the response can come before the body is complete.

@@ -353,7 +353,7 @@ describe('the command', () => {
     expect(findings).toContainEqual({ subject: 'API keys in the secret', kind: 'unknown', detail });
   });
 
-  test('says first that it has no credentials, and lists everything unknown under one reason', async () => {
+  test('says that it has no credentials, and lists everything unknown under one reason', async () => {
     writeParameters();
     const { code, stdout, stderr } = await runCommand(['--project', PROJECT_ID], {
       CLOUDSDK_AUTH_ACCESS_TOKEN: undefined,

@@ -1,4 +1,6 @@
-import type { Firestore } from '@google-cloud/firestore';
+import { query } from './conformance/calls';
+import { connect } from './conformance/protocol';
+import { runSequence } from './conformance/sequence';
 import { rejection, startFirestoreTestServer as start, type FirestoreTestServer } from './support';
 
 /* Tests behaviour that the recording of Google's emulator does not cover. */
@@ -17,17 +19,15 @@ test('addIfEmpty stores a document as a client does, but only in an empty databa
     list: [1, 'two', { three: [3.5] }],
     map: { empty: {}, 'a.b': 1, deep: { deeper: [] } },
   };
-  const [db, added] = [bench.client(), bench.client('added')];
   const document = { collection: 'a', id: '1', data };
-  await db.doc('a/1').set(data);
+  await bench.client('set').doc('a/1').set(data);
   expect(await bench.server.addIfEmpty('added', [document])).toBe(1);
   expect(await bench.server.addIfEmpty('added', [{ ...document, id: '2' }])).toBe(0);
 
-  const read = async (client: Firestore) => {
-    const { docs } = await client.collection('a').get();
-    return docs.map((doc) => [doc.id, doc.data()]);
-  };
-  expect(await read(added)).toEqual(await read(db));
+  const server = connect(bench.server.address);
+  const read = (project: string) => runSequence(server, `projects/${project}/databases/(default)`, [query()]);
+  expect(await read('added')).toEqual(await read('set'));
+  server.close();
 });
 
 // The limit is in https://firebase.google.com/docs/firestore/quotas. Google's emulator counts entries differently.

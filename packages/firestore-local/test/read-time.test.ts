@@ -59,13 +59,13 @@ test('a read at a time within the past hour succeeds, and a read at an earlier t
 test('the oldest versions are dropped when all together take more than 256 MiB', () => {
   const store = new Store(undefined, Date.now);
   const document = { collection: 'c', id: '1', createTime: 1, updateTime: 1, row: 0 };
-  const old = { ...document, fields: Buffer.alloc(60 * 1024 * 1024) };
+  const old = { ...document, fields: Buffer.alloc(1024 * 1024) };
   const replace = () => {
     const time = store.nextTime();
     store.apply([{ ...document, old, doc: old }], time);
     return time;
   };
-  const [first = 0] = times(4, replace);
+  const [first = 0] = times(255, replace);
   expect(() => store.assertReadable(first - 1)).not.toThrow();
   replace();
   expect(() => store.assertReadable(first - 1)).toThrow('too old');
