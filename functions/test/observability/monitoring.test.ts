@@ -61,13 +61,13 @@ async function logEvents(): Promise<LogLine[]> {
   return [...service.log, ...(parseLines((await runCommand('audit', '--json')).out) as LogLine[])];
 }
 
-/** The values of each field that was logged, and of each label that Google adds. */
+/** The values of each field that was logged, and of each label and resource type that Google adds. */
 const values = new Map<string, Set<string>>([
+  ['type', new Set(['cloud_run_revision', 'global', 'uptime_url', 'firestore.googleapis.com/Database'])],
   ['monitored_resource', new Set(['cloud_run_revision', 'global'])],
   ['service_name', new Set(Object.keys(functions).map((name) => name.toLowerCase()))],
   ['host', new Set(['us-central1-your-project.cloudfunctions.net'])],
-  ['check_id', new Set()],
-  ['revision_name', new Set()],
+  ...['check_id', 'revision_name'].map((label) => [label, new Set<string>()] as const),
 ]);
 
 beforeAll(async () => {
@@ -78,7 +78,7 @@ beforeAll(async () => {
 
 /** A field or a label, and the text or the list of texts that it is compared with. */
 const COMPARISON =
-  /(?:\b(?:jsonPayload|resource\.labels?|metric\.label)\.|(?<!\$)[{,])(\w+)(?:!?=(\("[^)]*\)|"[^"]*"))?/g;
+  /(?:\b(?:jsonPayload|resource(?:\.labels?)?|metric\.label)\.|(?<!\$)[{,])(\w+)(?:!?=(\("[^)]*\)|"[^"]*"))?/g;
 
 test.each(paths)('%s: every field, label and text has been logged', (path) => {
   for (const [, name = '', operands = ''] of readTexts(path).matchAll(COMPARISON)) {
