@@ -1,6 +1,6 @@
 /** Pseudorandom numbers. Equal seeds give equal numbers on every machine: Lehmer's generator is exact in doubles. */
 export interface Random {
-  /** Returns a number from 0 inclusive to 1 exclusive. */
+  /** Returns a number from 0 to 1, both exclusive. */
   next: () => number;
   chance: (probability: number) => boolean;
   /** Returns a whole number from `min` to `max`, both inclusive. */

@@ -61,11 +61,12 @@ async function logEvents(): Promise<LogLine[]> {
   return [...service.log, ...(parseLines((await runCommand('audit', '--json')).out) as LogLine[])];
 }
 
-/** The values of each field that was logged, and of each label and resource type that Google adds. */
+/** The values of each field that was logged, and of each label, resource type and log that Google or the workflow of the audit adds. */
 const values = new Map<string, Set<string>>([
   ['type', new Set(['cloud_run_revision', 'global', 'uptime_url', 'firestore.googleapis.com/Database'])],
   ['monitored_resource', new Set(['cloud_run_revision', 'global'])],
   ['service_name', new Set(Object.keys(functions).map((name) => name.toLowerCase()))],
+  ['log_id', new Set(['audit', 'run.googleapis.com/requests'])],
   ['host', new Set(['us-central1-your-project.cloudfunctions.net'])],
   ...['check_id', 'revision_name'].map((label) => [label, new Set<string>()] as const),
 ]);
@@ -76,9 +77,9 @@ beforeAll(async () => {
   }
 });
 
-/** A field or a label, and the text or the list of texts that it is compared with. */
+/** A field, a label or `log_id`, and the text or the list of texts that it is compared with. */
 const COMPARISON =
-  /(?:\b(?:jsonPayload|resource(?:\.labels?)?|metric\.label)\.|(?<!\$)[{,])(\w+)(?:!?=(\("[^)]*\)|"[^"]*"))?/g;
+  /(?:\b(?:jsonPayload|resource(?:\.labels?)?|metric\.label)\.|\b(?=log_id)|(?<!\$)[{,])(\w+)(?:(?:!?=|(?<=log_id))(\("[^)]*\)|"[^"]*"))?/g;
 
 test.each(paths)('%s: every field, label and text has been logged', (path) => {
   for (const [, name = '', operands = ''] of readTexts(path).matchAll(COMPARISON)) {

@@ -1,13 +1,12 @@
+import { readFileSync } from 'node:fs';
 import { readConfig, StartupError } from '../local-config';
 
 test('without any variable, every setting has its documented default', () => {
-  expect(readConfig({})).toEqual({
-    functionsPort: 5001,
-    firestore: { port: 8080, dataDir: '.local-data' },
-    sampleData: true,
-    apiKey: 'local-dev-key',
-    corsAllowedOrigins: 'http://localhost:3000',
-  });
+  const rows = readFileSync('CONTRIBUTING.md', 'utf8').matchAll(/^\| `([A-Z_]+)` +\| `(\S+)` +\|/gm);
+  const documented = new Map([...rows].map(([, name = '', value]) => [name, value]));
+  const names = ['FUNCTIONS_PORT', 'FIRESTORE_PORT', 'DATA_DIR', 'SAMPLE_DATA', 'API_KEY', 'CORS_ALLOWED_ORIGINS'];
+  expect([...documented.keys()]).toEqual(names);
+  expect(readConfig({})).toEqual(readConfig(Object.fromEntries(documented)));
 });
 
 test('an empty key and empty origins mean none; every other empty variable counts as unset', () => {
