@@ -9,23 +9,24 @@ afterAll(() => bench.close());
 
 const ABORTED = 10;
 
-/** What a transaction reads, and the document whose change it must notice. */
-const conflicts: [string, (db: Firestore, t: FirebaseFirestore.Transaction) => Promise<unknown>, string][] = [
+/** What a transaction reads, the document whose change it must notice, and the new value of `n`. */
+const conflicts: [string, (db: Firestore, t: FirebaseFirestore.Transaction) => Promise<unknown>, string, number?][] = [
   ['a document', (db, t) => t.get(db.doc('a/1')), 'a/1'],
   ['a document that does not exist', (db, t) => t.get(db.doc('a/new')), 'a/new'],
   ['the result of a query', (db, t) => t.get(db.collection('a').where('n', '==', 1)), 'a/1'],
+  ['the number of results of a query', (db, t) => t.get(db.collection('a').where('n', '==', 1)), 'a/1', 2],
   ['a document that a query did not find', (db, t) => t.get(db.collection('a').where('n', '==', 1)), 'a/new'],
   ['a count', (db, t) => t.get(db.collection('a').where('n', '==', 1).count()), 'a/new'],
 ];
 
-test.each(conflicts)('a commit fails with ABORTED if %s has changed', async (_, read, changed) => {
+test.each(conflicts)('a commit fails with ABORTED if %s has changed', async (_, read, changed, n = 1) => {
   const db = bench.client();
   await db.doc('a/1').set({ n: 1 });
   const run = (written: DocumentReference) =>
     db.runTransaction(
       async (transaction) => {
         await read(db, transaction);
-        await written.set({ n: 1, changed: true });
+        await written.set({ n, changed: true });
         transaction.set(db.doc('b/1'), {});
       },
       { maxAttempts: 1 },
