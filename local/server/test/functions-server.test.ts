@@ -12,7 +12,7 @@ import { call, cleanUp, temporaryFolder } from '../../../test/support/local-serv
 const BUNDLE = `
   const deployable = (region, handler) => Object.assign(handler, { __endpoint: { region: [region] } });
   exports.echo = deployable('us-central1', (request, response) => response.json({ url: request.url }));
-  exports.never = deployable('europe-west1', () => undefined);
+  exports.far = deployable('europe-west1', (_, response) => response.json('far'));
 `;
 
 const hosts = new Set<FunctionsServer>();
@@ -23,14 +23,9 @@ async function host(options: Partial<FunctionsServerOptions> = {}): Promise<Func
   const bundle = temporaryFolder();
   writeFileSync(join(bundle, 'index.cjs'), BUNDLE);
   writeFileSync(join(bundle, 'package.json'), JSON.stringify({ main: 'index.cjs' }));
-  const functions = await startFunctionsServer({
-    port: 0,
-    project: 'demo',
-    functions: loadFunctions(bundle),
-    ...options,
-  });
-  hosts.add(functions);
-  return functions;
+  const server = await startFunctionsServer({ port: 0, project: 'demo', functions: loadFunctions(bundle), ...options });
+  hosts.add(server);
+  return server;
 }
 
 async function close(host: FunctionsServer, graceMs: number): Promise<void> {
@@ -42,8 +37,10 @@ test('every export of the bundle is served in its own region', async () => {
   const { origin, addresses } = await host();
   expect(Object.fromEntries(addresses)).toEqual({
     echo: `${origin}/demo/us-central1/echo`,
-    never: `${origin}/demo/europe-west1/never`,
+    far: `${origin}/demo/europe-west1/far`,
   });
+  const responses = await Promise.all([...addresses.values()].map((address) => call(address)));
+  expect(responses.map(({ text }) => text)).toEqual(['{"url":"/"}', '"far"']);
 });
 
 test.each(['/', '/demo/us-central1/echoes', '/demo/us-central1'])(

@@ -24,11 +24,12 @@ test('only log entries change on the console, and those of a sweep without resul
   installLogFormat();
   const idle = { severity: 'INFO', event: 'sweep_ended', resumed: 0, deferred: 0 };
   for (const text of ['plain text', '{not json', '{"message":"no severity"}', JSON.stringify(idle)]) console.info(text);
-  console.info(JSON.stringify({ ...idle, message: 'The sweep ended', resumed: 1 }));
+  for (const result of ['resumed', 'deferred']) console.info(JSON.stringify({ ...idle, message: result, [result]: 1 }));
   expect(info.mock.calls.map(([line]) => String(line))).toEqual([
     'plain text',
     '{not json',
     '{"message":"no severity"}',
-    expect.stringMatching(/ INFO {4}The sweep ended$/),
+    expect.stringMatching(/ INFO {4}resumed$/),
+    expect.stringMatching(/ INFO {4}deferred$/),
   ]);
 });
