@@ -101,7 +101,7 @@ test.each([
 test('if the database does not respond, the command says so after 8 s', async () => {
   const text = await getReadError(PRODUCTION, () => new Promise<never>(() => undefined));
   expect(text).toMatch(/^Firestore does not respond .*Check the network, --project,/);
-}, 15_000);
+}, 8_000);
 
 /** Runs `assertReadable` with this `getAll`, and with 8 ms instead of its timeout of 8 s. @returns the message of its error */
 async function getReadError(target: Target, getAll: () => Promise<never>): Promise<string> {

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Firestore } from '@google-cloud/firestore';
 import { startFirestore, type EmbeddedFirestore, type FirestoreOptions } from '../src';
@@ -34,9 +34,9 @@ export async function startFirestoreTestServer(options: FirestoreOptions = {}): 
   };
 }
 
-/** Starts a server in a process of its own. */
-export async function spawnServer(options: FirestoreOptions = {}): Promise<{ process: ChildProcess; address: string }> {
-  const start = `require('./packages/firestore-local/src').startFirestore(${JSON.stringify(options)})`;
+/** Starts a server in a process of its own. @param before code that runs first */
+export async function spawnServer(options: FirestoreOptions = {}, before = '') {
+  const start = `${before} require('./packages/firestore-local/src').startFirestore(${JSON.stringify(options)})`;
   const program = `${start}.then(({ address }) => process.stdout.write(address))`;
   const child = spawn(process.execPath, ['--import', 'tsx', '--eval', program], {
     env: {},
