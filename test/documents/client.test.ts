@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { createClient, type Client, type ClientOptions } from '../../docs/examples/client/src';
@@ -81,12 +81,19 @@ describe('the client against a stub', () => {
     ]);
   });
 
-  test('rejects without a retry when its signal aborts', async () => {
-    const stub = await startStub([() => undefined]);
-    const call = createStubClient(stub).getTeams({ signal: AbortSignal.timeout(200) });
-    await expect(call).rejects.toMatchObject({ name: 'TimeoutError' });
-    expect(retries).toEqual([]);
-  });
+  test.each([
+    ['request', () => undefined],
+    ['pause of a minute', respond(503, '', { 'Retry-After': '60' })],
+  ])(
+    'rejects without another request when its signal aborts during a %s',
+    async (_, listener) => {
+      const stub = await startStub([listener]);
+      const call = createStubClient(stub).getTeams({ signal: AbortSignal.timeout(200) });
+      await expect(call).rejects.toMatchObject({ name: 'TimeoutError' });
+      expect(stub.bodies).toHaveLength(1);
+    },
+    30_000,
+  );
 
   test('waits for the response of a long creation, beyond the 300 s after which undici gives up by default', async () => {
     const sent = Promise.withResolvers<ServerResponse>();
@@ -101,17 +108,15 @@ describe('the client against a stub', () => {
     expect(retries).toEqual([]);
   });
 
-  test('sends a large body as gzip', async () => {
-    const stub = await startStub([respond(200, '{"orders":{},"count":0}')]);
-    const body = {
-      team_id: 'a'.repeat(70_000),
-      start_date: '2026-01-01',
-      end_date: '2026-02-01',
-      status: 'ALL',
-    } as const;
-    await createStubClient(stub).getOrdersByTeam(body);
-    const [sent = Buffer.of()] = stub.bodies;
-    expect(JSON.parse(gunzipSync(sent).toString())).toEqual(body);
+  test('sends a body of 65,536 characters or more as gzip', async () => {
+    const stub = await startStub(Array<RequestListener>(2).fill(respond(200, '{"orders":{},"count":0}')));
+    const others = { start_date: '2026-01-01', end_date: '2026-02-01', status: 'ALL' } as const;
+    for (const length of [65_535, 65_536]) {
+      const team_id = 'a'.repeat(length - JSON.stringify({ ...others, team_id: '' }).length);
+      await createStubClient(stub).getOrdersByTeam({ ...others, team_id });
+    }
+    const [plain = Buffer.of(), packed = Buffer.of()] = stub.bodies;
+    expect([plain.length, gunzipSync(packed).length]).toEqual([65_535, 65_536]);
   });
 });
 
