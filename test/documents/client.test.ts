@@ -81,19 +81,14 @@ describe('the client against a stub', () => {
     ]);
   });
 
-  test.each([
-    ['request', () => undefined],
-    ['pause of a minute', respond(503, '', { 'Retry-After': '60' })],
-  ])(
-    'rejects without another request when its signal aborts during a %s',
-    async (_, listener) => {
+  test('rejects without another request when its signal aborts, even in a pause of a minute', async () => {
+    for (const listener of [() => undefined, respond(503, '', { 'Retry-After': '60' })]) {
       const stub = await startStub([listener]);
       const call = createStubClient(stub).getTeams({ signal: AbortSignal.timeout(200) });
       await expect(call).rejects.toMatchObject({ name: 'TimeoutError' });
       expect(stub.bodies).toHaveLength(1);
-    },
-    30_000,
-  );
+    }
+  }, 30_000);
 
   test('waits for the response of a long creation, beyond the 300 s after which undici gives up by default', async () => {
     const sent = Promise.withResolvers<ServerResponse>();
