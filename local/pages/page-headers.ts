@@ -28,7 +28,7 @@ export function formatPolicy(directives: Readonly<Record<string, string>>): stri
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
 
 /**
- * Refuses a request whose host is not a loopback address or localhost. Otherwise a web page could read every response if a DNS entry
+ * Refuses a request whose host is not 127.0.0.1, ::1 or localhost. Otherwise a web page could read every response if a DNS entry
  * pointed its host name to this machine.
  *
  * @returns whether it has responded, with 403
