@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { collections, subcollections } from '../src/lib/firestore/collections';
 import { LIST_COLLECTIONS, LIST_KINDS, type ListIds, type ListKind } from '../src/lib/repositories/lists';
 import type { PriceListInfo, PriceListSubmission } from '../src/lib/schemas/add-price-lists';
-import type { KeyRecord } from '../src/lib/schemas/key-record';
+import type { KeyLists, KeyRecord } from '../src/lib/schemas/key-record';
 import { UnusablePayloadError } from '../src/price-lists/payload';
 import { createExpectedList, createExpectedResponse } from './expected';
 import { createKeyReporter } from './key-record';
@@ -41,13 +41,14 @@ export interface StoredList {
   entries: EntryDifferences | null;
 }
 
-export function checkAttempt(attempt: KeyRecord, { request, payload, lists }: AttemptDocuments): Violation[] {
+export function checkAttempt(attempt: KeyRecord, { request, payload, lists: stored }: AttemptDocuments): Violation[] {
+  const { lists } = attempt;
   const info = payload instanceof UnusablePayloadError ? undefined : payload.info;
   return [
     ...checkRequest(attempt, request, info),
     ...checkPayload(attempt, payload, request),
     ...checkResponse(attempt),
-    ...(lists === null ? [] : LIST_KINDS.flatMap((kind) => checkList(attempt, kind, lists[kind]))),
+    ...(lists && stored ? LIST_KINDS.flatMap((kind) => checkList(attempt, lists, kind, stored[kind])) : []),
   ];
 }
 
@@ -127,11 +128,15 @@ function parseObject(json: string): Fields | undefined {
 /** The maximum number of product ids that a violation names. */
 const MAX_EXAMPLES = 3;
 
-function checkList(attempt: KeyRecord, kind: ListKind, { document, entryCount, entries }: StoredList): Violation[] {
-  const { boq_list_id, products_count, lists, status } = attempt;
-  if (lists === null) return [];
+function checkList(
+  attempt: KeyRecord,
+  lists: KeyLists,
+  kind: ListKind,
+  { document, entryCount, entries }: StoredList,
+): Violation[] {
+  const { boq_list_id, products_count, status } = attempt;
   const path = getListPath(kind, lists);
-  const violations = checkListDocument(attempt, kind, document);
+  const violations = checkListDocument(attempt, lists, kind, document);
   const report = createReporter(boq_list_id, `${path}/${subcollections.products}`);
   const isWrongCount = status === 'completed' ? entryCount !== products_count : entryCount > products_count;
   if (isWrongCount) violations.push(report('entry_count', `has ${entryCount} entries for ${products_count} products`));
@@ -149,9 +154,8 @@ function checkList(attempt: KeyRecord, kind: ListKind, { document, entryCount, e
 }
 
 /** Checks the document of a list, which the commit of each event but a renewal writes with the key record. */
-function checkListDocument(attempt: KeyRecord, kind: ListKind, document: Fields | undefined): Violation[] {
-  const { boq_list_id, status, lists } = attempt;
-  if (lists === null) return [];
+function checkListDocument(attempt: KeyRecord, lists: KeyLists, kind: ListKind, document?: Fields): Violation[] {
+  const { boq_list_id, status } = attempt;
   const report = createReporter(boq_list_id, getListPath(kind, lists));
   if (document === undefined) return [report('list_document', 'does not exist')];
   const { status: expectedStatus, ...expected } = createExpectedList(attempt, lists, kind);
