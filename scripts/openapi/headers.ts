@@ -61,7 +61,7 @@ export const headers = {
     schema: { type: 'string', const: 'ApiKey header="x-api-key"' },
   },
   'Idempotent-Replayed': {
-    description: 'Present if this is the stored response to an earlier request with the same payload.',
+    description: 'Present if this is the stored response to this payload, which this request did not create.',
     schema: { type: 'string', const: 'true' },
   },
   'Access-Control-Allow-Origin': {

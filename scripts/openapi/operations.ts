@@ -65,7 +65,7 @@ const NO_PAGINATION = 'There is no pagination: one response contains everything.
 const order = {
   customer_data: { customer_id: 'cus-137', customer_name: 'Sahel Civil Works Ltd' },
   invoice_id: 'inv-2026-00332',
-  market_id: 'mkt-ken',
+  market_id: 'mkt-uga',
   team_id: 'team-east-africa',
 };
 const incompleteOrder = {

@@ -57,7 +57,7 @@ export const RENEWAL_INTERVAL_MS = 20_000;
  */
 export const LEASE_DURATION_MS = RENEWAL_INTERVAL_MS + CALL_TIMEOUTS_MS.commit;
 
-/** Time reserved for failing an attempt: as long as other events are retried. */
+/** Time reserved for failing an attempt: as long as a claim or a take-over is retried. */
 export const FAILURE_RESERVE_MS = RETRY_MS.outage;
 
 /** Reserved for the response, after the reserve for failing the attempt. */

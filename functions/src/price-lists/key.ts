@@ -59,9 +59,9 @@ export type KeyOutcome =
    * E - R from the start of the read.
    */
   | { kind: 'owned'; record: KeyRecord; heldUntil: number }
-  /** The key is completed. `isOwn` says whether the sender's own attempt completed it. */
+  /** The key is completed. `isOwn` says whether the sender itself completed it. */
   | { kind: 'completed'; record: KeyRecord; response: string; isOwn: boolean }
-  /** The sender's own attempt failed. `retryAfterMs` is how long the client should wait; null if an operator must act. */
+  /** The sender's own try failed. `retryAfterMs` is how long the client should wait; null if an operator must act. */
   | { kind: 'failed'; reason: string; retryAfterMs: number | null }
   /** An operator released the sender's attempt, or a restored database lacks its key record. */
   | { kind: 'released' }

@@ -553,7 +553,7 @@ export interface components {
         "X-Payload-Limit-Scope": "body" | "values" | "compressed";
         /** @description Names the header that carries the API key. */
         "WWW-Authenticate": "ApiKey header=\"x-api-key\"";
-        /** @description Present if this is the stored response to an earlier request with the same payload. */
+        /** @description Present if this is the stored response to this payload, which this request did not create. */
         "Idempotent-Replayed": "true";
         /**
          * @description The origin of the request, if it is allowed.

@@ -11,9 +11,9 @@ import { readBody, type RequestBody, type RequestWithRawBody } from './request-b
 import type { OutgoingResponse } from './response';
 
 /**
- * Request pipeline, in the order of {@link runPipeline}, with the statuses that end it. docs/api.md,
- * docs/architecture.md and scripts/openapi/document.ts describe it, and
- * functions/test/endpoints/common-errors.test.ts tests it.
+ * Request pipeline, in the order of {@link runPipeline}, with the statuses that end it. docs/api.md and
+ * scripts/openapi/document.ts repeat the order, and functions/test/endpoints/common-errors.test.ts
+ * tests it.
  *
  *     preflight     204, 403             only of an operation with `cors`
  *     method        405
