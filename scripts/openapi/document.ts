@@ -21,7 +21,7 @@ import { Components, type Json, type JsonObject } from './schemas';
 const INTRODUCTION = [
   'The service speaks JSON over HTTP. Each operation has its own address below one base address, without path or query parameters.',
   'The service checks a request in this order: preflight, method, API key, pause, body. The first failed check determines the response. The service reads no byte of a body before it accepts the API key.',
-  'Members of an object have no guaranteed order. Unknown fields of a request are ignored.',
+  'Records that are keyed by their identifiers have no guaranteed order. Unknown fields of a request are ignored.',
 ].join('\n\n');
 
 export function createOpenApiDocument(): JsonObject {

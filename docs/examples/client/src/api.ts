@@ -540,7 +540,7 @@ export interface components {
         /** @description The method of the operation. */
         Allow: "GET" | "POST";
         /**
-         * @description Seconds to wait before you send the same request again. The request may then succeed without an operator. The description of the error says what its absence means.
+         * @description Seconds to wait before you send the same request again. You need not contact support first. The description of the error says what its absence means.
          * @example 10
          */
         "Retry-After": number;
