@@ -127,7 +127,7 @@ async function smallReads({ plan, database, add, begin }: BenchContext): Promise
 /** The target of 96 MiB, in units of 10^6 bytes. */
 const READ_PEAK_MB = 100.6;
 
-/** From this size on, the processor time of a read is long enough for a clock of hundredths of a second. */
+/** From this size on, the processor time of a read is long enough for a clock that counts in steps of 10 ms. */
 const LARGE_READ = 100_000;
 
 async function orders(bench: BenchContext, size: number, rounds: number): Promise<void> {

@@ -115,7 +115,7 @@ const NEXT_STEPS: Record<NonNullable<NextStep>, string> = {
   send: 'the client can send the request again',
 };
 
-/** Returns the last line of `show`: the command that a person can run next, or what happens without one. */
+/** Returns the last line of `show`: the next command for the operator, or what happens without a command. Empty for ready lists. */
 export function formatNext({ boq_list_id, next }: KeyDetails, options: TargetOptions): string {
   if (next === null) return '';
   const verb = next === 'release' ? `release --reason '…'` : next;

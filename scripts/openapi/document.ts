@@ -111,7 +111,8 @@ function toRequestBody(
   components: Components,
 ): JsonObject {
   const { name, info } = operation;
-  if (info.body === undefined) throw new Error(`scripts/openapi/operations.ts describes a body of ${name}, a GET`);
+  if (info.body === undefined)
+    throw new Error(`scripts/openapi/operations.ts describes a body of ${name}, which is a GET`);
   return {
     required: true,
     // Content-Encoding is not a parameter, because fuzzers and reference pages would send it without a gzip body.

@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => jest.restoreAllMocks());
 
-/** Nothing is expected to listen at port 1. */
+/** No server is expected to listen on port 1. */
 const NOWHERE = '127.0.0.1:1';
 const PRODUCTION: Target = { project: 'production', database: '(default)', address: undefined };
 

@@ -198,7 +198,7 @@ test('a request id of two keys is rejected, and the error lists the arguments th
 });
 
 describe('an id that another client has chosen as its own boq_list_id', () => {
-  test('is refused without --id-type, and with it leads to the key that was meant', async () => {
+  test('is refused without --id-type, and with it selects the key of that type', async () => {
     await failAttempt(KEY);
     const { document_id, key_id, lists } = (await readRecord()) as KeyRecord;
     const request = await service.db.doc(`price_list_requests/${document_id}`).get();

@@ -58,7 +58,7 @@ function readBuild(deployPackage: string, programs: string): Map<string, string>
   return new Map(shipped.map(([name, folder, file]) => [`${name}/${file}`, readFileSync(join(folder, file), 'utf8')]));
 }
 
-test('a build in another folder, on another day, without a Git repository, and with another setting of npm, has the same bytes as that of this folder, which it does not name', async () => {
+test('a build in another folder, on another day, without a Git repository and with another setting of npm has the same bytes as the build in this folder, and neither names this folder', async () => {
   const programs = join(parent, 'programs');
   await runProgram(process.execPath, ['scripts/bundle-programs.mjs', programs]);
   const first = readBuild(DEPLOY_PACKAGE, programs);

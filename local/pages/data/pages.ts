@@ -13,7 +13,7 @@ import { formatCell, formatFields, shorten, type FindLink } from './values';
 
 const MAX_COLUMNS = 8;
 
-/** The length up to which an id is shown in full: more than an id that Firestore generates, less than a SHA-256 in hex. */
+/** The length up to which an id is shown in full: longer than an id that Firestore generates, and shorter than a SHA-256 in hex. */
 const MAX_ID_TEXT = 24;
 
 export function renderOverview(

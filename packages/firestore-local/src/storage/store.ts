@@ -66,7 +66,7 @@ export class Store {
     }
   }
 
-  /** Returns the latest version of a document, or the version at a time. */
+  /** Returns the latest version of a document, or its version at `readTime`. */
   get({ collection, id }: DocumentPath, readTime?: number): StoredDoc | undefined {
     const change = this.changesAfter(readTime, collection).find((each) => each.id === id);
     return change ? change.old : this.collections.get(collection)?.get(id);
