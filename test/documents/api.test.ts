@@ -72,7 +72,7 @@ const isDescribed = ({ path }: Field, _: number, fields: Field[]) =>
   !path.startsWith('price_list.') ||
   fields.every((field) => field.path !== path.replace('price_list', 'expected_forward_cost'));
 
-/** Resolves a reference, also one in the first member of `allOf` or `anyOf`, such as a nullable one. */
+/** Resolves a reference, even in the first member of `allOf` or `anyOf`, as in a nullable field. */
 function resolve(schema: Schema): Schema {
   const [inner] = schema.allOf ?? schema.anyOf ?? [];
   if (inner !== undefined) return resolve(inner);

@@ -107,7 +107,7 @@ const TABLE: readonly [title: string, width: number, get: (row: ReportRow) => Ce
 const formatCurrency = (sent: string | null, stored: string | null): string | null =>
   sent === null || stored === null || sent === stored ? sent : `${sent}→${stored}`;
 
-/** @param columns of the terminal; 0 for a pseudo-terminal without a size, and undefined for another output */
+/** @param columns of the terminal; 0 for a pseudo-terminal without a size, and undefined for an output that is no terminal */
 function createTable(columns: number | undefined): Format {
   const formatLine = (cells: readonly Cell[]) => {
     const line = TABLE.map(([, width], i) => fit(escapeControls(String(cells[i] ?? '')), width)).join('  ');

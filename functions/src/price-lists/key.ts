@@ -36,7 +36,7 @@ export type KeyEvent =
    * instead if the sweep does not resume it (schedule.ts).
    */
   | { kind: 'resume'; attempt: Claim; operator: OperatorDecision | null }
-  /** An operator gives up the attempt, which is the record as the operator read it, and frees its key. */
+  /** An operator gives up the attempt, and frees its key. `attempt` is the record as the operator read it. */
   | { kind: 'release'; attempt: Claim; operator: OperatorDecision };
 
 export interface OperatorDecision {

@@ -48,7 +48,7 @@ const encoding = fc
     },
   }));
 
-/** The bytes that are added to a body. The largest bodies are rare. */
+/** The number of spaces that are inserted into a body. The largest bodies are rare. */
 const padding = fc.oneof(
   { weight: 40, arbitrary: int(10_000, 300_000) },
   { weight: 1, arbitrary: int(MAX_BODY_BYTES - 200, MAX_BODY_BYTES) },

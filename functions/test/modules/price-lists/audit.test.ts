@@ -99,8 +99,8 @@ describe('the audit of records as the service stores them', () => {
     [Infinity, PRODUCTS],
   ])('counts both lists, and with a sample of %d reads %d entries of each', async (sampleSize, entries) => {
     await create('a');
-    // It reads four pages of one document, the request record, its chunk, two lists and two counts. To find orphans,
-    // three queries return one document each, and three find nothing.
+    // The audit reads four pages with one document each, the request record, its chunk, two lists and two counts. To
+    // find orphans, three queries return one document each, and three find nothing.
     const document_reads = getAuditReads(1, entries);
     expect((await runAudit(sampleSize, { random: Math.random })).report).toMatchObject({
       violations: 0,

@@ -3,7 +3,7 @@ import { Client, Metadata, credentials, status, type ServiceError } from '@grpc/
 import protobuf from 'protobufjs';
 
 /*
- * Sends requests of google.firestore.v1.Firestore, as the JSON of their messages, to any server. This module uses no code of the
+ * Sends requests of google.firestore.v1.Firestore to any server. Callers pass and receive their messages as JSON. This module uses no code of the
  * embedded Firestore, because the tests compare that code with it.
  */
 
