@@ -23,7 +23,7 @@ The third check also runs if the second fails, and both are reported.
  */
 const ACCEPTED_BREAKS = 'scripts/accepted-breaks.json';
 
-/** The name of a break in the form of stored records. If it is accepted, the versions need not take over each other's attempts. */
+/** The name of a breaking change of stored records. If that change is accepted, the versions need not take over each other's attempts. */
 const STORED_DATA = 'stored data';
 
 type Breaks = Readonly<Record<string, string>>;

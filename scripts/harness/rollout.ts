@@ -113,7 +113,7 @@ async function expectCreated(running: DeployedFunction, body: PriceListBody): Pr
   return response.text;
 }
 
-/** Checks that each process replays the same bytes for a body, and rejects another payload. @param first the first response */
+/** Checks that each process replays the same bytes for a body, and rejects another payload. @param first the text of the response that created it */
 async function expectReplays(body: PriceListBody, processes: DeployedFunction[], first?: string): Promise<void> {
   let text = first;
   for (const each of processes) {

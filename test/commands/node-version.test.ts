@@ -4,7 +4,7 @@ import { engines, scripts } from '../../package.json';
 import { runProgramSync } from '../../scripts/harness/programs';
 import { cleanUp, temporaryFolder } from '../support/local-server';
 
-/** Tests that programs fail on too old a Node, and that the script `postinstall` links the Node that npm has installed. */
+/** Tests that programs fail on too old a Node, and that the script `postinstall` links an installed Node that runs on this machine. */
 
 afterAll(cleanUp);
 

@@ -139,7 +139,7 @@ describe('npm start with no sample data, no key and no origins', () => {
   });
 });
 
-test('npm start uses and seeds the Firestore that FIRESTORE_EMULATOR_HOST names, and embeds none', async () => {
+test('npm start uses and seeds the Firestore that FIRESTORE_EMULATOR_HOST names, and starts no other', async () => {
   const firestore = await startTestFirestore(PROJECT);
   const apiKey = "it's-a-key";
   const local = await startLocalServer({

@@ -37,7 +37,7 @@ export async function show(id: string, options: ShowOptions, context: CommandCon
   return 0;
 }
 
-/** Prints the documents that an id leads to instead of a key. @throws `error` if there are none, or a file is requested */
+/** Prints the documents that an id leads to if it leads to no readable key. @throws `error` if there are none, or a file is requested */
 function showDocuments(error: unknown, { payload, prices }: ShowOptions, { terminal }: CommandContext): undefined {
   // Without a key, neither a payload nor prices can be read.
   if (!(error instanceof DocumentError) || payload !== undefined || prices !== undefined) throw error;

@@ -41,7 +41,7 @@ export const CALL_TIMEOUTS_MS = {
 export const RETRY_MS = {
   /** Covers an outage of almost a minute, or a connection that died silently. For a query, the time begins again after each call that found documents. */
   outage: 60_000,
-  /** For the writes of a creation after its claim, except that of a failure, until its time is up, its instance stops or its key is lost. */
+  /** For each write of a creation after its claim, except that of a failure. Ends when its time is up, its instance stops or its key is lost. */
   attempt: Infinity,
 };
 

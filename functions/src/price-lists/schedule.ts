@@ -54,7 +54,7 @@ export function getSweepResumeAt(record: KeyRecord): number | null {
 export const getSweepDueAt = (record: KeyRecord): number | null =>
   getSweepResumeAt(record) ?? (record.status === 'requires_review' ? record.updated_at : null);
 
-/** Returns whether the sweep processes a key that its index has. The record decides: the audit reports an index that differs. */
+/** Returns whether the sweep processes a key that its query found. The record decides, and the audit reports a stored time that differs. */
 export const isSwept = (record: KeyRecord, readAt: number): boolean => (getSweepDueAt(record) ?? Infinity) <= readAt;
 
 /** After this time, the next sweep has probably resumed an attempt that is due. */

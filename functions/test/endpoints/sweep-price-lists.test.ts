@@ -19,7 +19,7 @@ const { service, getKey, failAttempt, expectReplayed } = usePriceListService();
 const { cleanup, wrap } = functionsTest({ projectId: TEST_PROJECT });
 afterAll(() => cleanup());
 
-// The types of `wrap` lack the scheduled functions of the 2nd generation, which it can call.
+// `wrap` can call scheduled functions of the 2nd generation, but its types do not accept them.
 const deliver: () => Promise<void> = wrap(sweepPriceLists as unknown as CloudFunction<CloudEvent<unknown>>);
 
 const getEvents = () => service.log.map(({ severity, event }) => [severity, event]);

@@ -23,7 +23,7 @@ export function createLogLeakDetector() {
       keep(typeof body === 'string' ? (parseJson(body) ?? body) : undefined);
     },
     received: (operation: OperationName, { status, json }: ReceivedResponse) => {
-      // A response of add price lists has ids of records, which the log may contain.
+      // A response of add price lists has ids of records, which are allowed in the log.
       if (status === 200 && operation !== 'addPriceLists') keep(json);
     },
     /** @throws Error if anything confidential was logged */

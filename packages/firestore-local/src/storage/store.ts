@@ -103,7 +103,7 @@ export class Store {
     for (const listener of this.listeners) listener(changes);
   }
 
-  /** Calls a listener with each commit, once it is applied. Returns the function that removes it. */
+  /** Calls a listener with the changes of each commit, once they are applied. Returns a function that removes the listener. */
   observe(listener: CommitListener): () => void {
     this.listeners.add(listener);
     return () => void this.listeners.delete(listener);
