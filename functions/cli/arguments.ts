@@ -25,8 +25,9 @@ export function createProgram(terminal: Terminal, act: Act): Command {
     .option(
       '--project <id>',
       'the project (default: GOOGLE_CLOUD_PROJECT, GCLOUD_PROJECT, or the default of .firebaserc)',
+      parseText,
     )
-    .option('--database <id>', 'the Firestore database (default: DATABASE_ID, or "(default)")')
+    .option('--database <id>', 'the Firestore database (default: DATABASE_ID, or "(default)")', parseText)
     .addHelpText('after', createProjectHelp())
     .configureOutput({
       writeOut: (text) => terminal.print(text),
@@ -115,8 +116,8 @@ function addResolvingCommands(program: Command, act: Act): void {
     .addOption(new Option('--cause <cause>', 'resume all keys that failed for this cause').choices(FAILURE_CAUSES))
     .option('--dry-run', 'print which keys would be resumed, and write nothing')
     .addOption(idTypeOption())
-    .option('--reason <text>', REASON_HELP, parseRemark)
-    .option('--by <name>', BY_HELP, parseRemark)
+    .option('--reason <text>', REASON_HELP, parseText)
+    .option('--by <name>', BY_HELP, parseText)
     .option('--yes', 'write without asking first')
     .option('--json', 'print JSON')
     .action((ids: string[], options: ResumeOptions, command: Command) => {
@@ -129,8 +130,8 @@ function addResolvingCommands(program: Command, act: Act): void {
     .description('End the attempt of a key, so that the client can send a new request. You cannot undo this.')
     .argument('<id>', ID_HELP)
     .addOption(idTypeOption())
-    .requiredOption('--reason <text>', REASON_HELP, parseRemark)
-    .option('--by <name>', BY_HELP, parseRemark)
+    .requiredOption('--reason <text>', REASON_HELP, parseText)
+    .option('--by <name>', BY_HELP, parseText)
     .option('--yes', 'write without asking first')
     .option('--json', 'print JSON')
     .action((id: string, options: ReleaseOptions) => act((context) => releaseKey(id, options, context)));
@@ -158,8 +159,8 @@ function addCommandsOfAllKeys(program: Command, act: Act): void {
 const idTypeOption = () =>
   new Option('--id-type <type>', 'the type of the id, for an id that matches several keys').choices(ID_TYPES);
 
-/** Parses the reason or the name of an operator, which the key record stores with the action. */
-function parseRemark(text: string): string {
+/** Parses a text that must not be blank. Without this, an unset variable in `--project "$project"` would choose another project. */
+function parseText(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('The text is empty.');
   return text;
 }

@@ -414,10 +414,14 @@ test.each<[args: string[], error: string]>([
   expect(err).toMatch(/\n\(Add --help to see the usage\.\)\n$/);
 });
 
-test('the command rejects a blank reason', async () => {
-  const { code, err } = await run('release', 'a', '--reason', ' ');
-  expect([code, err]).toEqual([2, containing("'--reason <text>' argument ' ' is invalid. The text is empty.")]);
-});
+test.each(['--reason <text>', '--by <name>', '--project <id>', '--database <id>'])(
+  '%s cannot be blank',
+  async (option) => {
+    const [name = ''] = option.split(' ');
+    const { code, err } = await run('release', 'a', '--reason', 'x', name, ' ');
+    expect([code, err]).toEqual([2, containing(`'${option}' argument ' ' is invalid. The text is empty.`)]);
+  },
+);
 
 test('without arguments the program prints all commands', async () => {
   const all = await run();
