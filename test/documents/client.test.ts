@@ -88,6 +88,8 @@ describe('the client against a stub', () => {
       await expect(call).rejects.toMatchObject({ name: 'TimeoutError' });
       expect(stub.bodies).toHaveLength(1);
     }
+    // Only the pause was reported as a retry.
+    expect(retries).toHaveLength(1);
   }, 30_000);
 
   test('waits for the response of a long creation, beyond the 300 s after which undici gives up by default', async () => {

@@ -6,7 +6,15 @@ test('without any variable, every setting has its documented default', () => {
   const documented = new Map([...rows].map(([, name = '', value]) => [name, value]));
   const names = ['FUNCTIONS_PORT', 'FIRESTORE_PORT', 'DATA_DIR', 'SAMPLE_DATA', 'API_KEY', 'CORS_ALLOWED_ORIGINS'];
   expect([...documented.keys()]).toEqual(names);
-  expect(readConfig({})).toEqual(readConfig(Object.fromEntries(documented)));
+  for (const env of [{}, Object.fromEntries(documented)]) {
+    expect(readConfig(env)).toEqual({
+      functionsPort: 5001,
+      firestore: { port: 8080, dataDir: '.local-data' },
+      sampleData: true,
+      apiKey: 'local-dev-key',
+      corsAllowedOrigins: 'http://localhost:3000',
+    });
+  }
 });
 
 test('an empty key and empty origins mean none; every other empty variable counts as unset', () => {
