@@ -28,10 +28,10 @@ export function createExpectedList(attempt: ListFacts, lists: KeyLists, kind: Li
     status: LIST_STATUS[status],
     created_at: claimed_at,
     updated_at,
-    currency: lists.currency,
     market_id,
-    market_iso: lists.market_iso,
     name,
+    currency: lists.currency,
+    market_iso: lists.market_iso,
     new_date: { year, month },
     ...(kind === 'price_list' && { date }),
   };

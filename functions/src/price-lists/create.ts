@@ -7,6 +7,7 @@ import type { ListIds } from '../lib/repositories/lists';
 import { createRequest, newDocumentId } from '../lib/repositories/requests';
 import type { PriceListSubmission } from '../lib/schemas/add-price-lists';
 import { MAX_TEXT_BYTES } from '../lib/schemas/fields';
+import { listInfoSchema } from '../lib/schemas/info';
 import { getMarketFacts, type Claim, type KeyLists, type KeyRecord, type MarketFacts } from '../lib/schemas/key-record';
 import type { Market } from '../lib/schemas/responses';
 import { measurePhase, type WorkContext } from '../lib/work-context';
@@ -60,15 +61,12 @@ type ClaimDraft = Omit<Claim, 'lists'> & { listIds: ListIds };
 
 /** Every try stores the same ids and owner token, so a repeated try recognises its own claim. */
 function draftClaim({ info, products }: PriceListSubmission, { apiKeyId }: CreationRequest, key: KeyStore): ClaimDraft {
-  const { boq_list_id, market_id, name, date } = info;
   return {
-    boq_list_id,
+    ...listInfoSchema.parse(info),
+    boq_list_id: info.boq_list_id,
     owner: key.context.newToken(),
     fingerprint: computeFingerprint({ info, products }),
     products_count: products.size,
-    market_id,
-    name,
-    date,
     document_id: newDocumentId(key.db),
     listIds: { expected_forward_cost_id: newDocumentId(key.db), price_list_id: newDocumentId(key.db) },
     trace_id: key.context.traceId,

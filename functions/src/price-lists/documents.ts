@@ -1,4 +1,5 @@
 import type { ListDocuments } from '../lib/repositories/lists';
+import { listInfoSchema } from '../lib/schemas/info';
 import type { KeyLists, KeyRecord, KeyStatus } from '../lib/schemas/key-record';
 import type { ListStatus, PriceListsResponse } from '../lib/schemas/responses';
 
@@ -14,18 +15,10 @@ const LIST_STATUS: Record<KeyStatus, ListStatus> = {
 
 /** docs/data-model.md#written-by-add-price-lists describes the fields. */
 export function toListDocuments(record: KeyRecord, { currency, market_iso }: KeyLists): ListDocuments {
-  const { status, claimed_at: created_at, updated_at, market_id, name, date } = record;
+  const { status, claimed_at: created_at, updated_at } = record;
+  const { date, ...info } = listInfoSchema.parse(record);
   const new_date = { year: Number(date.slice(3)), month: Number(date.slice(0, 2)) };
-  const shared = {
-    status: LIST_STATUS[status],
-    created_at,
-    updated_at,
-    currency,
-    market_id,
-    market_iso,
-    name,
-    new_date,
-  };
+  const shared = { status: LIST_STATUS[status], created_at, updated_at, ...info, currency, market_iso, new_date };
   return { expected_forward_cost: shared, price_list: { ...shared, date } };
 }
 

@@ -22,8 +22,13 @@ export function createPriceListBody(count: number, info: Partial<PriceListBody['
       { price_list_price: i + 0.25, expected_forward_cost_price: i },
     ]),
   );
-  return {
-    info: { market_id: 'market-1', boq_list_id: 'boq-1', currency_iso: 'usd', date: '06/2026', name: 'June', ...info },
-    products,
+  // All fields, so that each test that runs the audit sends them through a creation.
+  const all: Required<PriceListInfo> = {
+    market_id: 'market-1',
+    boq_list_id: 'boq-1',
+    currency_iso: 'usd',
+    date: '06/2026',
+    name: 'June',
   };
+  return { info: { ...all, ...info }, products };
 }

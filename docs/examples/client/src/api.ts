@@ -191,12 +191,14 @@ export interface components {
              * @description Unix milliseconds.
              */
             updated_at: number;
+            /** @description Market of the lists. Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
+            market_id: string;
+            /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
+            name: string;
             /** @description The market's currency; the request's if the market has none. */
             currency: string;
-            market_id: string;
             /** @description Country code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
             market_iso: string | null;
-            name: string;
             new_date: {
                 year: number;
                 /** @description 1 is January. */
@@ -299,22 +301,24 @@ export interface components {
              * @description Unix milliseconds.
              */
             updated_at: number;
+            /** @description Market of the lists. Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
+            market_id: string;
+            /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
+            name: string;
             /** @description The market's currency; the request's if the market has none. */
             currency: string;
-            market_id: string;
             /** @description Country code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
             market_iso: string | null;
-            name: string;
             new_date: {
                 year: number;
                 /** @description 1 is January. */
                 month: number;
             };
-            /** @description MM/YYYY */
+            /** @description Month of the lists, MM/YYYY. */
             date: string;
         };
         PriceListInfo: {
-            /** @description Market to create the lists for. Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
+            /** @description Market of the lists. Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
             market_id: string;
             /** @description Identifier of the price list in the client's system: the idempotency key. Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
             boq_list_id: string;

@@ -2,29 +2,10 @@ import * as z from 'zod';
 import { findDocumentIdProblem, MAX_DOCUMENT_ID_BYTES } from '../document-id';
 import { ValidationError, type FieldError } from '../errors';
 import type { MemberNames, ParsedJson } from '../json';
-import { describeReceived, expectedError, LONE_SURROGATE_MESSAGE, textField, toFieldErrors } from './fields';
+import { describeReceived, expectedError, LONE_SURROGATE_MESSAGE, toFieldErrors } from './fields';
+import { infoSchema, type PriceListInfo } from './info';
 
-export const infoSchema = z
-  .object(
-    {
-      market_id: textField.describe(`Market to create the lists for. ${textField.description}`),
-      boq_list_id: textField.describe(
-        `Identifier of the price list in the client's system: the idempotency key. ${textField.description}`,
-      ),
-      currency_iso: z
-        .string(expectedError('a currency code of three letters'))
-        .regex(/^[A-Za-z]{3}$/, expectedError('a currency code of three letters', 'string'))
-        .describe('Three ASCII letters, uppercased by the service.')
-        .transform((code) => code.toUpperCase()),
-      date: z
-        .string(expectedError('a month as MM/YYYY'))
-        .regex(/^(0[1-9]|1[0-2])\/\d{4}$/, expectedError('a month as MM/YYYY', 'string'))
-        .describe('Month of the lists, MM/YYYY.'),
-      name: textField,
-    },
-    expectedError('an object'),
-  )
-  .meta({ id: 'PriceListInfo' });
+export { infoSchema, type PriceListInfo };
 
 const priceSchema = z
   .number({
@@ -44,7 +25,6 @@ export const productPricesSchema = z
   )
   .meta({ id: 'ProductPrices' });
 
-export type PriceListInfo = z.output<typeof infoSchema>;
 export type ProductPrices = z.output<typeof productPricesSchema>;
 
 /**

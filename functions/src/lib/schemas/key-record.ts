@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { sha256 } from '../api-keys';
 import { isDocumentId } from '../document-id';
+import { listInfoSchema } from './info';
 
 /**
  * The record of an idempotency key: its state and its present attempt (docs/data-model.md#key-record). The request
@@ -43,16 +44,12 @@ export const FAILURE_CAUSES = ['lease_expired', 'stopped', 'timeout', 'unavailab
 export const KEY_STATUSES = ['processing', 'completed', 'requires_review', 'released'] as const;
 
 /** What a request brings to the record of its key. An attempt keeps all these values except `owner`. */
-const claimSchema = z.object({
+const claimSchema = listInfoSchema.extend({
   boq_list_id: text,
   /** Random id of the request or resume that carries out the attempt. Empty once an expired lease has ended the try. */
   owner: text,
   fingerprint: text,
   products_count: z.int(),
-  market_id: text,
-  name: text,
-  /** MM/YYYY. */
-  date: text,
   document_id: documentId,
   lists: keyListsSchema.nullable(),
   trace_id: text.nullable(),

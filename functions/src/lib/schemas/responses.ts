@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { listInfoSchema } from './info';
 
 /**
  * The records and the bodies of responses. Their types and docs/openapi.json follow from these schemas. No
@@ -59,16 +60,15 @@ const listDocumentSchema = z.object({
     .describe('Use a list only if it is `ready`. A response always shows `ready`.'),
   created_at: unixMs,
   updated_at: unixMs,
+  ...listInfoSchema.omit({ date: true }).shape,
   currency: z.string().describe("The market's currency; the request's if the market has none."),
-  market_id: z.string(),
   market_iso: countryCode,
-  name: z.string(),
   new_date: z.object({ year: z.int(), month: z.int().min(1).max(12).describe('1 is January.') }),
 });
 export type ListDocument = z.output<typeof listDocumentSchema>;
 export type ListStatus = ListDocument['status'];
 
-const priceListDocumentSchema = listDocumentSchema.extend({ date: z.string().describe('MM/YYYY') });
+const priceListDocumentSchema = listDocumentSchema.extend({ date: listInfoSchema.shape.date });
 export type PriceListDocument = z.output<typeof priceListDocumentSchema>;
 
 const NULL_WITHOUT_MARKET = 'Null if no market has the `market_id`: then only the request is stored.';
