@@ -28,8 +28,9 @@ export const listDocument = ({ firestore }: Database, kind: ListKind, lists: Lis
 export const entriesCollection = (db: Database, kind: ListKind, lists: ListIds): CollectionReference =>
   listDocument(db, kind, lists).collection(subcollections.products);
 
+/** Merges, so that a list keeps the fields that other programs add to it. */
 export function setListDocuments(db: Database, writes: Writes, lists: KeyLists, documents: ListDocuments): void {
-  for (const kind of LIST_KINDS) writes.set(listDocument(db, kind, lists), documents[kind]);
+  for (const kind of LIST_KINDS) writes.set(listDocument(db, kind, lists), documents[kind], { merge: true });
 }
 
 export type Entry = readonly [productId: string, price: number];

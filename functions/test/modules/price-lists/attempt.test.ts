@@ -180,6 +180,23 @@ describe('an attempt that lost its key changes nothing more, and its client gets
     expect(getCommits(calls).filter(isEntries).length).toBeLessThanOrEqual(2);
   });
 
+  test('unless someone deleted the key record: the client gets a 500 that promises nothing, and the audit names what is left', async () => {
+    const calls = database.recordCalls();
+    atCommit(database, isEntries, async () => {
+      database.clock.advance(20 * SECOND);
+      await getKey().delete();
+    });
+    const created = await create(body);
+    expect(created.result).toMatchObject({ code: 'internal_error', headers: {}, needsOperator: false });
+    expect(created.logged.at(-1)).toEqual(['superseded', expect.anything(), 'deleted']);
+    expect((await getKey().get()).exists).toBe(false);
+    expect(getCommits(calls).filter(isEntries).length).toBeLessThanOrEqual(2);
+    const paths = ['price_list_requests', 'expected_forward_costs', 'price_lists'].map(
+      (path) => new RegExp(`${path}/\\w+ belongs to no`),
+    );
+    for (const path of paths) await expect(check(body)).rejects.toThrow(path);
+  });
+
   test('or is referred to the next sweep if the attempt cannot read the key', async () => {
     atCommit(database, isEntries, async () => {
       await getKey().update({ owner: 'another' });
@@ -191,6 +208,16 @@ describe('an attempt that lost its key changes nothing more, and its client gets
     });
     expect(getRejection(await create(body))).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
   });
+});
+
+test('a field that another program adds to a list in progress is still there when the list is ready', async () => {
+  atCommit(database, isEntriesOf('price_lists'), async () => {
+    const { docs } = await database.client.collection('price_lists').get();
+    for (const { ref } of docs) await ref.update({ 'checked by': 'ada' });
+  });
+  await create(body);
+  const { docs } = await database.client.collection('price_lists').get();
+  expect(docs.map((list) => list.data())).toMatchObject([{ status: 'ready', 'checked by': 'ada' }]);
 });
 
 test('an attempt retries a write for longer than a minute', async () => {
