@@ -14,6 +14,8 @@ import { CommandError } from './errors';
 /** Why a key was not resumed or released, and what an operator can do. */
 const MESSAGES = {
   key_in_progress: 'Another attempt on the key is in progress. Wait until it ends.',
+  key_deleted:
+    'The key record was deleted after this command had read it. Run the audit, which names what the attempt left.',
   key_released: 'The key was released. The client can send the request again.',
   key_resolved: 'The sweep or another operator has resolved the key. Look at it again.',
   key_in_review_again: 'The attempt failed again after this command had read the key. Look at the key first.',
@@ -30,6 +32,7 @@ export class ResolutionError extends CommandError {
 
 /** The error code of each outcome that is not the one that the operator wanted. */
 const CODES: Record<KeyOutcome['kind'], ResolutionErrorCode> = {
+  deleted: 'key_deleted',
   released: 'key_released',
   payload_mismatch: 'key_released',
   owned: 'key_in_progress',

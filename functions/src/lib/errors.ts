@@ -25,27 +25,28 @@ export type ErrorCode = keyof typeof ERROR_DEFINITIONS;
 
 interface ApiErrorOptions {
   headers?: Record<string, string>;
-  /** Milliseconds after which the client should repeat the request, for `Retry-After`; null if an operator must act first. */
-  retryAfterMs?: number | null | undefined;
+  /** Milliseconds after which the client should repeat the request, for `Retry-After`. */
+  retryAfterMs?: number | undefined;
+  /** For the log: whether the key needs an operator, because the sweep will not resume its attempt. */
+  needsOperator?: boolean;
   cause?: unknown;
 }
 
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly headers: Readonly<Record<string, string>>;
-  /** For the log: whether the key needs an operator, because the sweep will not resume its attempt. */
   readonly needsOperator: boolean;
 
   /** @param message what happened, for the log */
   constructor(
     readonly code: ErrorCode,
     message: string,
-    { headers = {}, retryAfterMs, cause }: ApiErrorOptions = {},
+    { headers = {}, retryAfterMs, needsOperator = false, cause }: ApiErrorOptions = {},
   ) {
     super(message, { cause });
-    const retryAfter = retryAfterMs == null ? {} : { 'Retry-After': String(Math.ceil(retryAfterMs / 1000)) };
+    const retryAfter = retryAfterMs === undefined ? {} : { 'Retry-After': String(Math.ceil(retryAfterMs / 1000)) };
     this.headers = { ...headers, ...retryAfter };
-    this.needsOperator = retryAfterMs === null;
+    this.needsOperator = needsOperator;
   }
 }
 

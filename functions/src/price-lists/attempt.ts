@@ -9,7 +9,7 @@ import { toBatches } from './entries';
 import type { KeyOutcome } from './key';
 import { applyEvent, applyWithinReserve, type KeyStore } from './key-store';
 import { readStoredPayload } from './payload';
-import { SWEEP_WAIT_MS } from './schedule';
+import { SWEEP_RECOVERY } from './schedule';
 
 /**
  * An attempt that this process carries out. After the claim or resume, {@link call} makes every write except that of a failure.
@@ -122,7 +122,7 @@ async function fail({ key, record }: Attempt, error: unknown): Promise<KeyOutcom
   } catch (notStored) {
     // If nothing took effect, the sweep takes over when the lease has expired.
     const reason = `${failure}; the failure could not be stored: ${getErrorMessage(notStored)}`;
-    return { kind: 'failed', reason, retryAfterMs: SWEEP_WAIT_MS };
+    return { kind: 'failed', reason, recovery: SWEEP_RECOVERY };
   }
 }
 

@@ -15,6 +15,7 @@ import { Attempt, runAttempt } from './attempt';
 import type { KeyOutcome } from './key';
 import { decide, setRecord, type KeyStore } from './key-store';
 import { compressToChunks, computeFingerprint } from './payload';
+import type { Recovery } from './schedule';
 
 export interface CreationRequest {
   requestId: string;
@@ -113,28 +114,34 @@ const nullIfTooLong = (text: string | null): string | null =>
   text === null || Buffer.byteLength(text) > MAX_TEXT_BYTES ? null : text;
 
 function logOutcome(outcome: KeyOutcome, attempt: KeyRecord, log: PriceListLogger): void {
-  if (outcome.kind === 'failed') log.failed(attempt, outcome.reason, outcome.retryAfterMs === null);
+  if (outcome.kind === 'failed') log.failed(attempt, outcome.reason, outcome.recovery.kind === 'operator');
   else if (outcome.kind === 'completed' && outcome.isOwn) log.completed(outcome.record);
   else log.superseded(attempt, outcome.kind);
 }
 
 /** @param cause the error that ended the request's own try. @throws ApiError */
 function toResult(outcome: KeyOutcome, cause?: unknown): CreationResult {
-  const details = { cause, retryAfterMs: 'retryAfterMs' in outcome ? outcome.retryAfterMs : undefined };
   switch (outcome.kind) {
     case 'completed':
       return { response: outcome.response, replayed: !outcome.isOwn, facts: getMarketFacts(outcome.record) };
     case 'payload_mismatch':
-      throw new ApiError('idempotency_key_reused', 'another payload holds the key', details);
-    case 'in_progress':
-      throw new ApiError('request_in_progress', 'an attempt on the key is in progress', details);
+      throw new ApiError('idempotency_key_reused', 'another payload holds the key', { cause });
+    case 'in_progress': {
+      const { retryAfterMs } = outcome;
+      throw new ApiError('request_in_progress', 'an attempt on the key is in progress', { cause, retryAfterMs });
+    }
     case 'in_review':
-      throw new ApiError('review_required', 'the key requires review', details);
+      throw new ApiError('review_required', 'the key requires review', { cause, ...toAdvice(outcome.recovery) });
     case 'released':
-      throw new ApiError('review_required', 'an operator released the attempt', details);
+      throw new ApiError('review_required', 'an operator released the attempt', { cause });
+    case 'deleted':
+      throw new ApiError('internal_error', 'someone deleted the key record during the attempt', { cause });
     case 'failed':
-      throw new ApiError('creation_failed', outcome.reason, details);
+      throw new ApiError('creation_failed', outcome.reason, { cause, ...toAdvice(outcome.recovery) });
     case 'owned':
-      throw new ApiError('creation_failed', 'the attempt neither completed nor failed', details);
+      throw new ApiError('creation_failed', 'the attempt neither completed nor failed', { cause });
   }
 }
+
+const toAdvice = (recovery: Recovery) =>
+  recovery.kind === 'operator' ? { needsOperator: true } : { retryAfterMs: recovery.retryAfterMs };

@@ -38,7 +38,8 @@ export async function applyEvent({ reference, db, context }: KeyStore, event: Ke
 
 /** Decides what an event makes of a key that has been read. An unreadable record stays as it is, and needs an operator. */
 export function decide(key: KeySnapshot, event: KeyEvent, startedAt: number): Decision {
-  if (key.record === 'unreadable') return { lists: null, outcome: { kind: 'in_review', retryAfterMs: null } };
+  if (key.record === 'unreadable')
+    return { lists: null, outcome: { kind: 'in_review', recovery: { kind: 'operator' } } };
   const moment: ReadMoment = { readAt: key.readAt, startedAt };
   return transition(key.record, event, moment);
 }

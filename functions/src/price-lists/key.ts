@@ -2,7 +2,7 @@ import type { Claim, FailureCause, KeyRecord, OperatorAction } from '../lib/sche
 import { LEASE_DURATION_MS } from '../lib/time-limits';
 import type { ListDocuments } from '../lib/repositories/lists';
 import { toListDocuments, toSuccessResponse } from './documents';
-import { canResumeAutomatically, getAttemptWaitMs, getReviewWaitMs } from './schedule';
+import { canResumeAutomatically, getAttemptWaitMs, getRecovery, SWEEP_RECOVERY, type Recovery } from './schedule';
 
 /**
  * The states of an idempotency key, as pure transitions. key-store.ts reads and writes the record.
@@ -28,16 +28,19 @@ import { canResumeAutomatically, getAttemptWaitMs, getReviewWaitMs } from './sch
  */
 export type KeyEvent =
   | { kind: 'claim'; claim: Claim }
-  | { kind: 'renew'; attempt: Claim }
-  | { kind: 'complete'; attempt: Claim }
-  | { kind: 'fail'; attempt: Claim; failure: string; cause: FailureCause }
+  | { kind: 'renew'; attempt: AttemptOwner }
+  | { kind: 'complete'; attempt: AttemptOwner }
+  | { kind: 'fail'; attempt: AttemptOwner; failure: string; cause: FailureCause }
   /**
    * An operator takes over the attempt, or the sweep does (`operator` is null). An attempt with an expired lease fails
    * instead if the sweep does not resume it (schedule.ts).
    */
-  | { kind: 'resume'; attempt: Claim; operator: OperatorDecision | null }
-  /** An operator gives up the attempt, and frees its key. `attempt` is the record as the operator read it. */
-  | { kind: 'release'; attempt: Claim; operator: OperatorDecision };
+  | { kind: 'resume'; attempt: AttemptOwner; operator: OperatorDecision | null }
+  /** An operator gives up the attempt, and frees its key. `attempt` is from the record as the operator read it. */
+  | { kind: 'release'; attempt: AttemptOwner; operator: OperatorDecision };
+
+/** Which attempt an event is about, and who sends the event. */
+export type AttemptOwner = Pick<Claim, 'document_id' | 'fingerprint' | 'owner'>;
 
 export interface OperatorDecision {
   by: string;
@@ -61,15 +64,17 @@ export type KeyOutcome =
   | { kind: 'owned'; record: KeyRecord; heldUntil: number }
   /** The key is completed. `isOwn` says whether the sender itself completed it. */
   | { kind: 'completed'; record: KeyRecord; response: string; isOwn: boolean }
-  /** The sender's own try failed. `retryAfterMs` is how long the client should wait; null if an operator must act. */
-  | { kind: 'failed'; reason: string; retryAfterMs: number | null }
-  /** An operator released the sender's attempt, or a restored database lacks its key record. */
+  /** The sender's own try failed. */
+  | { kind: 'failed'; reason: string; recovery: Recovery }
+  /** An operator released the sender's attempt. */
   | { kind: 'released' }
+  /** The key record of the sender's attempt does not exist. Someone deleted it, or a restored database lacks it. */
+  | { kind: 'deleted' }
   | { kind: 'payload_mismatch' }
   /** An attempt of another owner is in progress. */
   | { kind: 'in_progress'; retryAfterMs: number }
-  /** The key requires review, or its record is unreadable. `retryAfterMs` is as for `failed`. */
-  | { kind: 'in_review'; retryAfterMs: number | null };
+  /** The key requires review, the lease of another owner has expired, or the record is unreadable. */
+  | { kind: 'in_review'; recovery: Recovery };
 
 export interface Decision {
   /** The record to store; undefined if the event changes nothing. */
@@ -185,22 +190,28 @@ const toAction = (action: OperatorAction['action'], operator: OperatorDecision, 
   ...operator,
 });
 
-function getOutcome(stored: KeyRecord | undefined, sender: Claim, { readAt, startedAt }: ReadMoment): KeyOutcome {
-  // A claim creates a missing record, so this is another event, after a restore that lost the record.
-  if (stored === undefined) return { kind: 'released' };
-  const isOwn = stored.owner === sender.owner;
-  const record = isOwn ? stored : settleLease(stored, readAt);
+function getOutcome(
+  record: KeyRecord | undefined,
+  sender: AttemptOwner,
+  { readAt, startedAt }: ReadMoment,
+): KeyOutcome {
+  // A claim creates a missing record, so this is another event.
+  if (record === undefined) return { kind: 'deleted' };
+  const isOwn = record.owner === sender.owner;
   if (record.status === 'released') return { kind: 'released' };
   if (record.fingerprint !== sender.fingerprint) return { kind: 'payload_mismatch' };
   switch (record.status) {
     case 'processing':
       if (isOwn) return { kind: 'owned', record, heldUntil: startedAt + record.lease_expires_at - readAt };
-      return { kind: 'in_progress', retryAfterMs: getAttemptWaitMs(record) };
+      if (isLeaseHeld(record, readAt)) return { kind: 'in_progress', retryAfterMs: getAttemptWaitMs(record) };
+      // The owner may still complete the attempt, so the key needs no operator yet, even after its fourth try.
+      return { kind: 'in_review', recovery: SWEEP_RECOVERY };
     case 'completed':
       return { kind: 'completed', record, response: required(record.response), isOwn };
-    case 'requires_review':
-      if (!isOwn) return { kind: 'in_review', retryAfterMs: getReviewWaitMs(record) };
-      return { kind: 'failed', reason: required(record.failure), retryAfterMs: getReviewWaitMs(record) };
+    case 'requires_review': {
+      const recovery = getRecovery(record);
+      return isOwn ? { kind: 'failed', reason: required(record.failure), recovery } : { kind: 'in_review', recovery };
+    }
   }
 }
 

@@ -16,7 +16,8 @@ export async function takeOver(
   operator: OperatorDecision | null,
   key: KeyStore,
 ): ReturnType<typeof runAttempt> {
-  const attempt = { ...record, owner: key.context.newToken() };
+  const { document_id, fingerprint } = record;
+  const attempt = { document_id, fingerprint, owner: key.context.newToken() };
   const taken = await retry(() => applyEvent(key, { kind: 'resume', attempt, operator }), key.context, 'outage');
   if (taken.kind !== 'owned') return { outcome: taken };
   return runAttempt(new Attempt(taken, key, 'outage'));

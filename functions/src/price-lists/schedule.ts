@@ -1,24 +1,23 @@
 import type { FailureCause, KeyRecord } from '../lib/schemas/key-record';
 import { SWEEP_INTERVAL_MS, SWEEP_START_MS } from '../lib/time-limits';
 
-const TRANSIENT_DELAYS_MS = [0, 60_000, 300_000];
+/** Delays from a failure to the resume by the sweep. The n-th delay applies after n failed tries, whatever their causes. */
+const RESUME_DELAYS_MS = [0, 60_000, 300_000];
 
-/**
- * Delays from a failure to the resume by the sweep, by the cause of this failure. The n-th delay applies after n failed
- * tries, whatever their causes. Without a delay, the key needs an operator.
- */
-const RESUME_DELAYS_MS: Record<FailureCause, readonly number[]> = {
-  lease_expired: TRANSIENT_DELAYS_MS,
-  stopped: TRANSIENT_DELAYS_MS,
-  timeout: TRANSIENT_DELAYS_MS,
-  unavailable: TRANSIENT_DELAYS_MS,
-  error: [],
+/** Whether a failure can pass, so that the sweep resumes the attempt. Otherwise the key needs an operator. */
+const IS_TRANSIENT: Record<FailureCause, boolean> = {
+  lease_expired: true,
+  stopped: true,
+  timeout: true,
+  unavailable: true,
+  error: false,
 };
 
 /** @returns milliseconds; undefined if the sweep does not resume the attempt of a key in review */
 function getResumeDelayMs({ failure_cause, failed_tries }: KeyRecord): number | undefined {
+  if (failure_cause === null || !IS_TRANSIENT[failure_cause]) return undefined;
   // A stop does not count as a failed try, so an attempt can require review with no failed try.
-  return failure_cause === null ? undefined : RESUME_DELAYS_MS[failure_cause][Math.max(failed_tries - 1, 0)];
+  return RESUME_DELAYS_MS[Math.max(failed_tries - 1, 0)];
 }
 
 /** Returns whether the sweep resumes the attempt of a key in review. Otherwise the key needs an operator. */
@@ -60,9 +59,18 @@ export const isSwept = (record: KeyRecord, readAt: number): boolean => (getSweep
 /** After this time, the next sweep has probably resumed an attempt that is due. */
 export const SWEEP_WAIT_MS = SWEEP_INTERVAL_MS + SWEEP_START_MS;
 
-/** Returns how long a client should wait for a key in review, in ms; null if the key needs an operator. */
-export const getReviewWaitMs = (record: KeyRecord): number | null =>
-  canResumeAutomatically(record) ? SWEEP_WAIT_MS : null;
+/** What must happen before the same request can succeed. */
+export type Recovery =
+  /** The sweep resumes the attempt, unless its owner completes it before. */
+  | { kind: 'sweep'; retryAfterMs: number }
+  /** An operator resumes or releases the attempt. */
+  | { kind: 'operator' };
+
+export const SWEEP_RECOVERY: Recovery = { kind: 'sweep', retryAfterMs: SWEEP_WAIT_MS };
+
+/** @param record of a key in review */
+export const getRecovery = (record: KeyRecord): Recovery =>
+  canResumeAutomatically(record) ? SWEEP_RECOVERY : { kind: 'operator' };
 
 /** A client waits longer for more products, because each of its requests uploads them again. */
 export const getAttemptWaitMs = ({ products_count }: Pick<KeyRecord, 'products_count'>): number =>

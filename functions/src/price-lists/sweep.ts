@@ -129,7 +129,7 @@ async function sweepKey(found: KeySnapshot, key: KeyStore, reporter: SweepReport
     if (outcome.kind === 'completed' && outcome.isOwn) {
       const { updated_at: time } = outcome.record;
       await reporter.onResult({ time, result: 'resumed', reason: null }, outcome.record);
-    } else if ('retryAfterMs' in outcome && outcome.retryAfterMs === null) await reportToOperator(key, reporter);
+    } else if ('recovery' in outcome && outcome.recovery.kind === 'operator') await reportToOperator(key, reporter);
     else if (cause !== undefined) await defer(getErrorMessage(cause));
     else await defer(`another process has changed the key: ${outcome.kind}`);
   } catch (error) {

@@ -156,8 +156,11 @@ function assertSweepPromise({ headers }: ApiError, states: readonly KeyState[]):
   assert(states.some(isSwept), 'a Retry-After promises an attempt that goes on without a person');
 }
 
-/** The sweep resumes an attempt after each of its first three failed tries, unless the failure is permanent. */
+/**
+ * Whether an attempt can go on without a person: while it is in progress, because its owner may live, and after each of
+ * its first three failed tries, unless the failure is permanent.
+ */
 function isSwept(state: KeyState): boolean {
-  if (state?.status === 'processing') return state.failed_tries < 3;
+  if (state?.status === 'processing') return true;
   return state?.status === 'requires_review' && state.failure_cause !== 'error' && state.failed_tries <= 3;
 }

@@ -153,8 +153,11 @@ test('a resume by the sweep fails an attempt whose expired lease is its fourth f
   const { record, lists, outcome } = apply(stored, EVENTS['resume by the sweep']);
   expect(record).toEqual({ ...stored, ...leaseEnded, ...review, failed_tries: 4, owner: '' });
   expect(lists).toMatchObject({ expected_forward_cost: { status: 'failed' }, price_list: { status: 'failed' } });
-  expect(outcome).toEqual({ kind: 'in_review', retryAfterMs: null });
+  expect(outcome).toEqual({ kind: 'in_review', recovery: { kind: 'operator' } });
 });
+
+const bySweep = { kind: 'sweep', retryAfterMs: 65_000 };
+const byOperator = { kind: 'operator' };
 
 describe('the outcome of a claim', () => {
   const sendOwn = (state: State) => apply(STATES[state], { kind: 'claim', claim: own }).outcome;
@@ -163,14 +166,14 @@ describe('the outcome of a claim', () => {
   test.each<[State, forOwn: object, forOther: object]>([
     // The read began at 7,000 on the clock of the process, and Firestore's read time is 100,000.
     ['in progress', { kind: 'owned', heldUntil: 7_001 }, { kind: 'in_progress', retryAfterMs: 10_000 }],
-    ['in progress, lease expired', { kind: 'owned', heldUntil: 7_000 }, { kind: 'in_review', retryAfterMs: 65_000 }],
+    ['in progress, lease expired', { kind: 'owned', heldUntil: 7_000 }, { kind: 'in_review', recovery: bySweep }],
     [
       'failed',
-      { kind: 'failed', reason: 'the time is up', retryAfterMs: 65_000 },
-      { kind: 'in_review', retryAfterMs: 65_000 },
+      { kind: 'failed', reason: 'the time is up', recovery: bySweep },
+      { kind: 'in_review', recovery: bySweep },
     ],
-    ['failed too often', { kind: 'failed', retryAfterMs: null }, { kind: 'in_review', retryAfterMs: null }],
-    ['failed permanently', { kind: 'failed', retryAfterMs: null }, { kind: 'in_review', retryAfterMs: null }],
+    ['failed too often', { kind: 'failed', recovery: byOperator }, { kind: 'in_review', recovery: byOperator }],
+    ['failed permanently', { kind: 'failed', recovery: byOperator }, { kind: 'in_review', recovery: byOperator }],
     [
       'completed',
       { kind: 'completed', response: '{}', isOwn: true },
@@ -190,11 +193,20 @@ describe('the outcome of a claim', () => {
     },
   );
 
-  test('that finds an expired lease as the fourth failed try does not refer the client to the sweep', () => {
-    const { record, outcome } = apply({ ...expired, failed_tries: 3 }, EVENTS.claim);
-    expect([record, outcome]).toEqual([undefined, { kind: 'in_review', retryAfterMs: null }]);
+  test('that finds an expired lease refers the client to the next sweep even at the fourth try, because the owner may live', () => {
+    const stored = { ...expired, failed_tries: 3 };
+    const { record, outcome } = apply(stored, EVENTS.claim);
+    expect([record, outcome]).toEqual([undefined, { kind: 'in_review', recovery: bySweep }]);
+    expect(apply(stored, EVENTS.complete).outcome).toMatchObject({ kind: 'completed', isOwn: true });
   });
 });
+
+test.each(['renew', 'complete', 'fail', 'resume by the sweep', 'resume by a person', 'release'] as const)(
+  '%s without a key record says that the record was deleted',
+  (event) => {
+    expect(apply(undefined, EVENTS[event])).toEqual({ lists: null, outcome: { kind: 'deleted' } });
+  },
+);
 
 test.each(['renew', 'complete', 'fail', 'resume by a person', 'release'] as const)(
   '%s of an attempt whose key was released and claimed again has the outcome for the new attempt',

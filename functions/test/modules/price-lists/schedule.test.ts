@@ -3,7 +3,7 @@ import {
   canResumeAutomatically,
   describeSweepObstacle,
   getAttemptWaitMs,
-  getReviewWaitMs,
+  getRecovery,
   getSweepDueAt,
 } from '../../../src/price-lists/schedule';
 import { completed, createKeyRecord, failed, processing, released } from '../../support/key-records';
@@ -36,7 +36,9 @@ test.each<[Partial<KeyRecord>, delayMs: number, obstacle: string | null]>([
   const record: KeyRecord = { ...failed, updated_at: FAILED_AT, ...fields };
   expect(getSweepDueAt(record)).toBe(FAILED_AT + delayMs);
   expect(canResumeAutomatically(record)).toBe(obstacle === null);
-  expect(getReviewWaitMs(record)).toBe(obstacle === null ? 65_000 : null);
+  expect(getRecovery(record)).toEqual(
+    obstacle === null ? { kind: 'sweep', retryAfterMs: 65_000 } : { kind: 'operator' },
+  );
   if (obstacle !== null) expect(describeSweepObstacle(record)).toBe(obstacle);
 });
 
