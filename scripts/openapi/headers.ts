@@ -8,18 +8,18 @@ export const headers = {
     description:
       "The client's request id if it is well-formed, else one that the service generated. Quote it when you contact support.",
     required: true,
-    schema: { type: 'string', pattern: '^[\\w.-]{1,128}$' },
+    schema: { type: 'string', pattern: '^[A-Za-z0-9_.-]{1,128}$' },
     example: '5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10',
   },
   'Cache-Control': {
     description: 'Tells caches not to store the response.',
     required: true,
-    schema: { type: 'string', const: 'no-store' },
+    schema: { type: 'string', enum: ['no-store'] },
   },
   'X-Content-Type-Options': {
     description: 'Tells browsers not to guess another content type.',
     required: true,
-    schema: { type: 'string', const: 'nosniff' },
+    schema: { type: 'string', enum: ['nosniff'] },
   },
   Vary: {
     description: 'Request headers that the response depends on.',
@@ -58,11 +58,11 @@ export const headers = {
   'WWW-Authenticate': {
     description: 'Names the header that carries the API key.',
     required: true,
-    schema: { type: 'string', const: 'ApiKey header="x-api-key"' },
+    schema: { type: 'string', enum: ['ApiKey header="x-api-key"'] },
   },
   'Idempotent-Replayed': {
     description: 'Present if this is the stored response to this payload, which this request did not create.',
-    schema: { type: 'string', const: 'true' },
+    schema: { type: 'string', enum: ['true'] },
   },
   'Access-Control-Allow-Origin': {
     description: 'The origin of the request, if it is allowed.',
@@ -71,11 +71,11 @@ export const headers = {
   },
   'Access-Control-Expose-Headers': {
     description: 'Headers that a page of an allowed origin may read.',
-    schema: { type: 'string', const: 'X-Request-Id' },
+    schema: { type: 'string', enum: ['X-Request-Id'] },
   },
   'Access-Control-Allow-Methods': {
     description: 'The allowed method, if the origin is allowed.',
-    schema: { type: 'string', const: 'GET' },
+    schema: { type: 'string', enum: ['GET'] },
   },
   'Access-Control-Allow-Headers': {
     description: 'The request headers that the browser asked for, if its origin is allowed.',
@@ -83,7 +83,7 @@ export const headers = {
   },
   'Access-Control-Max-Age': {
     description: 'Seconds for which a browser may cache the preflight, if the origin is allowed.',
-    schema: { type: 'string', const: '3600' },
+    schema: { type: 'string', enum: ['3600'] },
   },
 } as const satisfies JsonObject;
 

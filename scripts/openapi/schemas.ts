@@ -2,8 +2,8 @@ import type * as z from 'zod';
 
 /**
  * Converts zod's JSON Schema to the form that OpenAPI and code generators need. Named schemas become
- * components, a nullable type becomes one schema, an enum of integers becomes a range, and the bounds of JavaScript's
- * integers are removed.
+ * components, a nullable type becomes one schema, an enum of integers becomes a range, the bounds of JavaScript's
+ * integers are removed, and responses can gain fields.
  */
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -34,6 +34,8 @@ function simplify(schema: JsonObject): void {
   if (schema['maximum'] === Number.MAX_SAFE_INTEGER) delete schema['maximum'];
   if (schema['minimum'] === Number.MIN_SAFE_INTEGER) delete schema['minimum'];
   if (JSON.stringify(schema['propertyNames']) === '{"type":"string"}') delete schema['propertyNames'];
+  // Generated clients of a closed object fail on a field that a later version adds.
+  if (schema['additionalProperties'] === false) delete schema['additionalProperties'];
   // The pattern repeats the format and spells out leap years.
   if (schema['format'] === 'date') delete schema['pattern'];
   // A range, because clients in Rust and Kotlin send the members of an enum of integers as texts. The integers must be adjacent.

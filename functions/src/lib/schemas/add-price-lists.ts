@@ -36,10 +36,7 @@ export const addPriceListsRequestSchema = z
     info: infoSchema,
     products: z
       .record(
-        z
-          .string()
-          .regex(/^(?!\s)(?![\s\S]*\s$)(?!\.\.?$)(?!__[\s\S]*__$)[^/]+$/)
-          .refine((id) => validateProductId(id) === undefined),
+        z.string().refine((id) => validateProductId(id) === undefined),
         productPricesSchema,
       )
       .refine((products) => Object.keys(products).length > 0)

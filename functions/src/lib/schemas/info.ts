@@ -15,7 +15,7 @@ export const infoSchema = z
         .transform((code) => code.toUpperCase()),
       date: z
         .string(expectedError('a month as MM/YYYY'))
-        .regex(/^(0[1-9]|1[0-2])\/\d{4}$/, expectedError('a month as MM/YYYY', 'string'))
+        .regex(/^(0[1-9]|1[0-2])\/[0-9]{4}$/, expectedError('a month as MM/YYYY', 'string'))
         .describe('Month of the lists, MM/YYYY.'),
       name: textField,
     },

@@ -78,7 +78,8 @@ export const addPriceListsResponseSchema = z
   .object({
     success: z.boolean().describe('Always true.'),
     message: z.string().describe('States that the payload is valid and stored.'),
-    products_count: z.int().positive(),
+    // Not `.positive()`, because some code generators refuse an exclusive minimum of an integer.
+    products_count: z.int().min(1),
     document_id: z.string().describe('Identifier of the request record. Give it to support with a question.'),
     market: z
       .object({ id: z.string(), name: nullableText, iso: countryCode })

@@ -1,4 +1,3 @@
-import openapi from '../../../../../docs/openapi.json';
 import { parseJson } from '../../../../src/lib/json';
 import {
   infoSchema,
@@ -111,8 +110,6 @@ describe('info', () => {
 });
 
 describe('a product identifier', () => {
-  const PATTERN = new RegExp(openapi.components.schemas.AddPriceListsRequest.properties.products.propertyNames.pattern);
-
   test.each([
     ['', 'Expected a non-empty product identifier'],
     ['.', 'A product identifier must not be "." or ".."'],
@@ -123,16 +120,14 @@ describe('a product identifier', () => {
     ['__a\nb__', 'A product identifier must not match the reserved pattern __name__'],
     [' a', 'A product identifier must not start or end with whitespace'],
     ['a\ufeff', 'A product identifier must not start or end with whitespace'],
-  ])('%j is rejected, and docs/openapi.json forbids it', (id, message) => {
+  ])('%j is rejected', (id, message) => {
     expect(getProductErrors(`{${JSON.stringify(id)}:${VALID}}`)).toEqual([{ path: `products.${id}`, message }]);
-    expect(PATTERN.test(id)).toBe(false);
   });
 
   test.each(withLabels(['_', '__', '___', '__a', '...', 'a b', '\u200b', '𝄞'.repeat(375)]))(
-    '%s is accepted, and docs/openapi.json allows it',
+    '%s is accepted',
     (_, id) => {
       expect(getProductErrors(`{${JSON.stringify(id)}:${VALID}}`)).toBeUndefined();
-      expect(PATTERN.test(id)).toBe(true);
     },
   );
 
