@@ -1,10 +1,12 @@
 import { once } from 'node:events';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Browser, Page } from 'puppeteer-core';
 import { sendRequest } from '../../scripts/harness/http';
-import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
+import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
 import { runProgramSync, startProgram } from '../../scripts/harness/programs';
 import { launchChromium } from './chromium';
 import { expectAccessible, readTexts, setColorScheme } from './inspection';
@@ -90,6 +92,65 @@ test.each([
     expect(status).toBe(expected);
     if (expected === 403) expect(text).toBe('{"error":"Unknown host"}');
   }
+});
+
+describe('the backend of a user who may read one team, in a container', () => {
+  const user = { cookie: 'user=ada', host: 'Dashboard.example.com:80' };
+  let folder: string;
+  let port: number;
+  let inContainer: ReturnType<typeof startProgram>;
+
+  beforeAll(async () => {
+    folder = temporaryFolder();
+    cpSync('docs/examples/dashboard', folder, { recursive: true });
+    const file = join(folder, 'backend.mjs');
+    const source = readFileSync(file, 'utf8');
+    const check = `return request.headers.cookie === 'user=ada' && (teamId === undefined ? operation === 'getTeams' : teamId === 'a');`;
+    expect(source).toContain('  return true;\n');
+    writeFileSync(file, source.replace('return true;', check));
+    const address = `http://127.0.0.1:${(stub.address() as AddressInfo).port}`;
+    const listen = { PORT: '0', LISTEN_ADDRESS: '0.0.0.0', HOSTS: 'a.example.com, dashboard.example.com' };
+    inContainer = startProgram(process.execPath, [file], { env: { API_KEY: KEY, BASE_URL: address, ...listen } });
+    const [line] = (await once(inContainer.stdout, 'data')) as [Buffer];
+    port = Number(/(\d+)\n/.exec(String(line))?.[1]);
+  });
+  afterAll(() => inContainer.kill());
+
+  const query = (team_id: string) => JSON.stringify({ team_id, status: 'ALL' });
+
+  test.each([
+    ['orders', { path: '/api/orders', body: query('a') }, 200],
+    ['orders of a team', { path: '/api/orders', body: query('b') }, 403],
+    ['invoices of a team', { path: '/api/invoices', body: query('b') }, 403],
+    ['a team behind another', { path: '/api/orders', body: '{"team_id":"b","team_\\u0069d":"a"}' }, 200],
+    ['a team that is no text', { path: '/api/orders', body: '{"team_id":["a"]}' }, 403],
+    ['no JSON', { path: '/api/orders', body: '{' }, 400],
+    ['null', { path: '/api/orders', body: 'null' }, 400],
+    ['too much', { path: '/api/orders', body: query('a'.repeat(100_000)) }, 400],
+    ['the teams', { path: '/api/teams' }, 200],
+    ['the markets', { path: '/api/markets' }, 403],
+  ])('answers a request for %s as the check decides', async (_, { path, ...others }, expected) => {
+    const bodies: string[] = [];
+    answer = (request, response) =>
+      void text(request).then((body) => {
+        bodies.push(body);
+        sendJson(response, createOrders(1, 'Acacia'));
+      });
+    const method = 'body' in others ? 'POST' : 'GET';
+    const { status } = await sendRequest(port, { method, path, headers: user, ...others });
+    expect(status).toBe(expected);
+    for (const body of bodies) expect(JSON.parse(body)).toMatchObject({ team_id: 'a' });
+    expect((await sendRequest(port, { method, path, headers: { ...user, cookie: '' }, ...others })).status).not.toBe(
+      200,
+    );
+  });
+
+  test('listens on every address of the container', async () => {
+    // On Linux, each address of 127.0.0.0/8 is the machine's own.
+    const response = await fetch(`http://127.0.0.2:${port}/`, { headers: { connection: 'close' } });
+    expect(response.status).toBe(403);
+    expect(await response.json()).toEqual({ error: 'Unknown host' });
+  });
 });
 
 const createOrders = (count: number, customer_name: string, market_id = 'm') => {
