@@ -7,6 +7,9 @@
 
 const SRC = '^functions/src/';
 
+/** The folders of tests. */
+const TESTS = '^(test|[^/]+/test)/';
+
 /** Files directly below lib/, and those of lib/logging, which every layer may import. */
 const GROUND = 'lib/([^/]+\\.ts$|logging/)';
 
@@ -29,17 +32,52 @@ const layers = Object.entries(LAYERS).map(([layer, allowed]) => ({
   to: { path: SRC, pathNot: `${SRC}(${[GROUND, ...[layer, ...allowed].map((folder) => `${folder}/`)].join('|')})` },
 }));
 
-const STORE = '^packages/firestore-local/src/';
+/**
+ * What each folder outside functions/src may import from other folders, as patterns of paths. The rooms stand on each other:
+ *
+ *     bench, deploy -> dev -> command -> functions/src, and emulator, which imports nothing
+ *
+ * Tests are above all rooms. They may import every room, and only tests import tests.
+ */
+const ROOMS = {
+  'command/bin': ['command/cli/', 'functions/node-version\\.cjs'],
+  'command/cli': ['command/(audit|records)/', 'functions/src/(price-lists|lib)/'],
+  'command/audit': ['command/records/', 'functions/src/(price-lists|lib)/'],
+  'command/records': ['functions/src/lib/'],
+  'emulator/src': [],
+  'dev/build': ['dev/arguments', 'functions/(node-version\\.cjs|package\\.json)'],
+  'dev/generate': ['dev/arguments', 'command/audit/expected', 'functions/(src/|package\\.json)'],
+  'dev/run': ['functions/src/lib/region', 'docs/'],
+  'dev/sample': ['emulator/src/index'],
+  'dev/pages': ['command/records/', 'functions/src/lib/'],
+  'dev/server': ['dev/(arguments|pages/|sample/)', 'emulator/src/index', 'functions/src/lib/api-keys'],
+  'deploy/check': ['functions/src/lib/'],
+  'deploy/verify': ['dev/run/', 'docs/'],
+  deploy: ['dev/(arguments|run/)', 'docs/', 'emulator/src/index', 'functions/src/lib/'],
+  bench: ['dev/(arguments|run/)', 'emulator/src/index', 'functions/src/(lib/|index)'],
+};
+
+const HERE = '^(functions|command|emulator|dev|deploy|bench|test|docs)/';
+
+const rooms = Object.entries(ROOMS).map(([room, allowed]) => ({
+  name: `room-${room.replace('/', '-')}`,
+  comment: `${room} may import ${allowed.join(', ') || 'nothing'} of the repository, besides itself.`,
+  severity: 'error',
+  from: { path: `^${room}/`, pathNot: TESTS },
+  to: { path: HERE, pathNot: `^(${[`${room}/`, ...allowed].join('|')})` },
+}));
+
+const EMULATOR = '^emulator/src/';
 
 /** The folders that a folder of the embedded Firestore may import, besides itself. */
-const STORE_FOLDERS = { engine: ['storage', 'protocol'], storage: ['protocol'], protocol: [] };
+const EMULATOR_FOLDERS = { engine: ['storage', 'protocol'], storage: ['protocol'], protocol: [] };
 
-const storeFolders = Object.entries(STORE_FOLDERS).map(([folder, allowed]) => ({
-  name: `firestore-local-${folder}`,
-  comment: `${folder}/ may import ${allowed.join(' and ') || 'nothing'} of the package, besides itself.`,
+const emulatorFolders = Object.entries(EMULATOR_FOLDERS).map(([folder, allowed]) => ({
+  name: `emulator-${folder}`,
+  comment: `${folder}/ may import ${allowed.join(' and ') || 'nothing'} of the embedded Firestore, besides itself.`,
   severity: 'error',
-  from: { path: `${STORE}${folder}/` },
-  to: { path: '^packages/', pathNot: `${STORE}(${[folder, ...allowed].join('|')})/` },
+  from: { path: `${EMULATOR}${folder}/` },
+  to: { path: '^emulator/', pathNot: `${EMULATOR}(${[folder, ...allowed].join('|')})/` },
 }));
 
 /** Returns a pattern for the paths of packages, and for their bare names where they cannot be resolved. */
@@ -104,85 +142,49 @@ module.exports = {
       comment: 'functions/src imports nothing from other folders of the repository.',
       severity: 'error',
       from: { path: SRC },
-      to: { path: '^(functions/(audit|cli|records|test)|packages|local|bench|scripts|test|docs)/' },
+      to: { path: HERE, pathNot: SRC },
+    },
+    ...rooms,
+    {
+      name: 'every-folder-is-a-room',
+      comment: 'A folder that imports others of the repository is in ROOMS.',
+      severity: 'error',
+      from: { path: HERE, pathNot: `${SRC}|^(${Object.keys(ROOMS).join('|')})/|${TESTS}|^docs/` },
+      to: { path: HERE, pathNot: '^dev/arguments' },
     },
     {
-      name: 'cli-audit-and-records',
-      comment:
-        'The command, the audit and functions/records import no operation, HTTP code or test, and nothing of packages, local, bench or scripts.',
+      name: 'command-decides-nothing-about-http',
+      comment: 'The command and the data pages import no operation and no HTTP code.',
       severity: 'error',
-      from: { path: '^functions/(audit|cli|records)/' },
-      to: {
-        path: '^(functions/src/([^/]+\\.ts$|lib/(http|instance)/)|functions/test/|packages/|local/|bench/|scripts/|test/)',
-      },
+      from: { path: '^(command|dev/pages)/', pathNot: TESTS },
+      to: { path: `${SRC}([^/]+\\.ts$|lib/(http|instance)/)` },
     },
     {
-      name: 'audit-knows-no-command',
+      name: 'pages-without-data-know-no-records',
+      comment: 'Only the data pages read records.',
       severity: 'error',
-      from: { path: '^functions/audit/' },
-      to: { path: '^functions/cli/' },
+      from: { path: '^dev/pages/', pathNot: '^dev/pages/data/' },
+      to: { path: '^(command|functions)/' },
+    },
+    ...emulatorFolders,
+    {
+      name: 'emulator-by-its-public-api',
+      comment: 'Code outside the embedded Firestore imports only its src/index.ts.',
+      severity: 'error',
+      from: { pathNot: '^emulator/' },
+      to: { path: '^emulator/', pathNot: '^emulator/(src/index\\.ts|package\\.json)$' },
     },
     {
-      name: 'records-know-no-reader',
-      comment: 'The command, the audit and the data pages share functions/records, which imports none of them.',
+      name: 'emulator-tests-alone',
+      comment: 'The tests of the embedded Firestore import nothing else of the repository.',
       severity: 'error',
-      from: { path: '^functions/records/' },
-      to: { path: '^functions/(audit|cli|src/price-lists)/' },
-    },
-    {
-      name: 'local-is-independent',
-      comment:
-        'Outside the data pages, local/ imports only the parser of the API key setting and the names of collections from the service.',
-      severity: 'error',
-      from: { path: '^local/', pathNot: '/test/|^local/pages/data/' },
-      to: { path: '^(functions/|bench/|test/)', pathNot: '^functions/src/lib/(api-keys|firestore/collections)\\.ts$' },
-    },
-    {
-      name: 'data-pages-know-only-records',
-      comment: 'The data pages read records as the command does, and import no operation or HTTP code of the service.',
-      severity: 'error',
-      from: { path: '^local/pages/data/' },
-      to: { path: '^(functions/(audit|cli|test|src/([^/]+\\.ts$|price-lists/|lib/(http|instance)/))|bench/|test/)' },
-    },
-    {
-      name: 'packages-know-no-service',
-      comment: 'A package imports nothing from the repository around it.',
-      severity: 'error',
-      from: { path: '^packages/' },
-      to: { path: '^(functions|local|bench|scripts|test|docs)/' },
-    },
-    {
-      name: 'packages-by-their-public-api',
-      comment: 'Code outside a package imports only its src/index.ts or manifest.',
-      severity: 'error',
-      from: { pathNot: '^packages/' },
-      to: { path: '^packages/', pathNot: '^packages/[^/]+/(src/index\\.ts|package\\.json)$' },
-    },
-    ...storeFolders,
-    {
-      name: 'programs-use-no-tests',
-      comment: 'Programs import no test. They share scripts/harness with tests.',
-      severity: 'error',
-      from: { path: '^(scripts|bench|local)/', pathNot: '/test/' },
-      to: { path: '(^test|^functions/test|/test)/', pathNot: 'node_modules' },
-    },
-    {
-      name: 'harness-knows-no-program',
-      severity: 'error',
-      from: { path: '^scripts/harness/' },
-      to: { path: '^scripts/(?!harness/)' },
-    },
-    {
-      name: 'scripts-know-no-local',
-      comment: 'scripts/ does not import local/, which imports the parser of arguments from scripts/.',
-      severity: 'error',
-      from: { path: '^scripts/' },
-      to: { path: '^local/' },
+      from: { path: '^emulator/test/' },
+      to: { path: HERE, pathNot: '^emulator/' },
     },
     {
       name: 'no-importer-of-bench',
       severity: 'error',
-      from: { path: '^(functions/test|local|packages|scripts|test)/' },
+      from: { path: HERE, pathNot: '^bench/' },
       to: { path: '^bench/' },
     },
   ],

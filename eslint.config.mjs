@@ -21,11 +21,11 @@ export default defineConfig(
     },
   },
   {
-    files: ['local/**', 'packages/**', 'test/**', 'bench/**', 'scripts/**', 'docs/**', 'functions/test/*/run-*.ts'],
+    files: ['emulator/**', 'dev/**', 'deploy/**', 'bench/**', 'test/**', 'docs/**', 'functions/node-version.cjs'],
     rules: { 'no-console': 'off' },
   },
   {
-    files: ['functions/{src,audit,cli,records}/**'],
+    files: ['functions/src/**', 'command/{audit,cli,records}/**'],
     rules: {
       'no-restricted-properties': [
         'error',
@@ -48,14 +48,14 @@ export default defineConfig(
     },
   },
   {
-    files: ['functions/test/**', 'test/**', '**/*.test.ts'],
-    ignores: ['packages/**'],
+    files: ['*/test/**', 'test/**'],
+    ignores: ['emulator/**'],
     rules: {
       '@typescript-eslint/no-restricted-imports': [
         'error',
         {
           name: 'node:child_process',
-          message: 'Start programs with scripts/harness/programs.ts, which creates their environment.',
+          message: 'Start programs with dev/run/programs.ts, which creates their environment.',
           allowTypeImports: true,
         },
       ],

@@ -1,8 +1,8 @@
-import './scripts/node-version.cjs';
+import './functions/node-version.cjs';
 import { availableParallelism } from 'node:os';
 
 /** Folders that tests import from. `--watch` and `--findRelatedTests` see only their files. */
-const roots = ['functions', 'packages', 'local', 'test', 'scripts', 'docs/examples'];
+const roots = ['functions', 'command', 'emulator', 'dev', 'deploy', 'bench', 'test', 'docs/examples'];
 
 /** Packages that are ES modules: string-width and its dependencies. */
 const ES_MODULES = '/node_modules/(string-width|get-east-asian-width|strip-ansi|ansi-regex)/';
@@ -12,33 +12,35 @@ export const project = (displayName, folder) => ({
   displayName,
   roots: roots.map((root) => `<rootDir>/${root}`),
   modulePathIgnorePatterns: ['<rootDir>/functions/(dist|\\.dev)/'],
-  globalSetup: '<rootDir>/test/support/deploy-package.mjs',
+  globalSetup: '<rootDir>/test/jest/deploy-package.mjs',
   testMatch: [`<rootDir>/${folder}/**/*.test.ts`],
-  testEnvironment: '<rootDir>/test/support/environment.cjs',
-  setupFiles: ['<rootDir>/test/support/setup.cjs', '<rootDir>/test/support/console.ts'],
-  setupFilesAfterEnv: ['<rootDir>/test/support/time-limit.cjs'],
+  testEnvironment: '<rootDir>/test/jest/environment.cjs',
+  setupFiles: ['<rootDir>/test/jest/setup.cjs', '<rootDir>/test/harness/console.ts'],
+  setupFilesAfterEnv: ['<rootDir>/test/jest/time-limit.cjs'],
   moduleNameMapper: {
-    '^fast-check$': '<rootDir>/test/support/fast-check.cjs',
+    '^fast-check$': '<rootDir>/test/jest/fast-check.cjs',
     // The deployed bundle replaces these modules too. Jest cannot load the ES module that firebase-admin/auth needs.
-    '^firebase-admin/(app-check|auth)$': '<rootDir>/scripts/bundle/no-callable-functions.cjs',
+    '^firebase-admin/(app-check|auth)$': '<rootDir>/dev/build/replacements/no-callable-functions.cjs',
     // The typed client is an ES module, so it imports its files by their compiled names, such as ./api.js.
     '^(\\./(?:api|http|operations))\\.js$': '$1',
   },
-  transform: { '^.+\\.ts$': 'ts-jest', [ES_MODULES]: '<rootDir>/test/support/to-commonjs.cjs' },
+  transform: { '^.+\\.ts$': 'ts-jest', [ES_MODULES]: '<rootDir>/test/jest/to-commonjs.cjs' },
   transformIgnorePatterns: [],
 });
 
 export default {
   projects: [
     project('functions', 'functions/test'),
-    project('packages', 'packages'),
-    project('local', 'local'),
+    project('command', 'command/test'),
+    project('emulator', 'emulator/test'),
+    project('dev', 'dev/test'),
+    project('deploy', 'deploy/test'),
     project('product', 'test'),
   ],
   // Test files wait for processes, disks and timers as much as for processors.
   // Jest reads a percentage over 100 as that many workers, so this is a number.
   maxWorkers: Math.ceil(1.5 * availableParallelism()),
-  testSequencer: '<rootDir>/test/support/sequencer.cjs',
+  testSequencer: '<rootDir>/test/jest/sequencer.cjs',
   // Concurrent tests mostly wait for processes and timers.
   maxConcurrency: 10,
   workerIdleMemoryLimit: '1GB',

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { getMaxValues, PRICE_LISTS_BODY_LIMITS } from '../functions/src/lib/payload-limits';
-import type { PlainDocument } from '../packages/firestore-local/src';
+import type { PlainDocument } from '../emulator/src';
 
 /** The records and request bodies of the benchmark. */
 

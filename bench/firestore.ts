@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { PROJECT } from '../scripts/harness/deployed';
-import { startFirestore, type IndexDefinitions } from '../packages/firestore-local/src';
+import { PROJECT } from '../dev/run/deployed';
+import { startFirestore, type IndexDefinitions } from '../emulator/src';
 import { createRecords } from './data';
 
 /*

@@ -1,4 +1,4 @@
-import { MEMORY_PROBE_ENV, type DeployedFunction } from '../scripts/harness/deployed';
+import { MEMORY_PROBE_ENV, type DeployedFunction } from '../dev/run/deployed';
 import { sendOk, type BenchRequest } from './client';
 import { startFunction, type BenchDatabase, type Variant } from './stack';
 

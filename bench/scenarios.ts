@@ -2,8 +2,8 @@ import { Firestore } from 'firebase-admin/firestore';
 import { collections } from '../functions/src/lib/firestore/collections';
 import { writeOptions } from '../functions/src/lib/runtime-options';
 import { WRITE_SIZES } from '../functions/src/lib/work-context';
-import { MEMORY_PROBE_ENV, PROJECT, type DeployedFunction } from '../scripts/harness/deployed';
-import { sendRequest } from '../scripts/harness/http';
+import { MEMORY_PROBE_ENV, PROJECT, type DeployedFunction } from '../dev/run/deployed';
+import { sendRequest } from '../dev/run/http';
 import { measureThroughput, sendOk, type BenchRequest } from './client';
 import { MARKETS, createDensestPayload, createHostileBodies, createOrdersBody, createPriceListPayload } from './data';
 import {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
-import { installDeployPackage, startDeployedFunction, type DeployedFunction } from '../scripts/harness/deployed';
+import { installDeployPackage, startDeployedFunction, type DeployedFunction } from '../dev/run/deployed';
 import { engines } from '../package.json';
 
 /** The processes of the benchmark: one embedded Firestore, and one for each measured function. */

@@ -8,5 +8,5 @@ export { getWarehouses } from './get-warehouses';
 export { supplyOrdersInvoices } from './supply-orders-invoices';
 export { sweepPriceLists } from './sweep-price-lists';
 
-// The deployed index.cjs, which scripts/build.mjs writes, makes the same call.
+// The deployed index.cjs, which dev/build/build.mjs writes, makes the same call.
 startInstance();

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'puppeteer-core';
-import { operationNames } from '../../scripts/harness/operations';
-import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
+import { operationNames } from '../../dev/run/operations';
+import { cleanUp, startLocalServer, type LocalServer } from '../harness/local-server';
 import { launchChromium } from './chromium';
 import { expectAccessible, findViolations, readTexts as readTextsOf, setColorScheme } from './inspection';
 

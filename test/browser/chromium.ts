@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import puppeteer, { type Browser } from 'puppeteer-core';
 import { devDependencies } from '../../package.json';
-import { createProgramEnvironment, runProgram } from '../../scripts/harness/programs';
+import { createProgramEnvironment, runProgram } from '../../dev/run/programs';
 
 /**
  * Starts a headless Chromium from an npm package, with fonts and the libraries that a bare Linux machine

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Browser, Page } from 'puppeteer-core';
-import { sendRequest } from '../../scripts/harness/http';
-import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
-import { runProgramSync, startProgram } from '../../scripts/harness/programs';
+import { sendRequest } from '../../dev/run/http';
+import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../harness/local-server';
+import { runProgramSync, startProgram } from '../../dev/run/programs';
 import { launchChromium } from './chromium';
 import { expectAccessible, readTexts, setColorScheme } from './inspection';
 

@@ -9,7 +9,7 @@ import { MAX_FIELD_ERRORS } from '../../functions/src/lib/schemas/add-price-list
 import { PAUSE_RETRY_AFTER_MS } from '../../functions/src/lib/http/pipeline';
 import { WRITE_SIZES } from '../../functions/src/lib/work-context';
 import { getAttemptWaitMs, SWEEP_WAIT_MS } from '../../functions/src/price-lists/schedule';
-import { headers } from '../../scripts/openapi/headers';
+import { headers } from '../../dev/generate/openapi/headers';
 
 /** Compares docs/api.md and docs/data-model.md with docs/openapi.json, and with the collections, errors and limits of the code. */
 

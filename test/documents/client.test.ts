@@ -4,9 +4,9 @@ import type { RequestListener, ServerResponse } from 'node:http';
 import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { createClient, type Client, type ClientOptions } from '../../docs/examples/client/src';
-import { cleanUp, startLocalServer, temporaryFolder } from '../support/local-server';
-import { runProgram } from '../../scripts/harness/programs';
-import { respond, startStub, type Stub } from './stub-service';
+import { cleanUp, startLocalServer, temporaryFolder } from '../harness/local-server';
+import { runProgram } from '../../dev/run/programs';
+import { respond, startStub, type Stub } from '../harness/stub-service';
 
 /** Tests the code of the typed client, and the package that a partner installs. */
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Firestore } from '@google-cloud/firestore';
-import { cleanUp, createFirestoreClient, startLocalServer, type LocalServer } from '../support/local-server';
-import { runProgram } from '../../scripts/harness/programs';
+import { cleanUp, createFirestoreClient, startLocalServer, type LocalServer } from '../harness/local-server';
+import { runProgram } from '../../dev/run/programs';
 
 /** Tests the code of docs/consuming-lists.md with lists that add price lists has created. */
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { blocks, type Block } from '../support/blocks';
-import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
-import { runProgram, runProgramSync } from '../../scripts/harness/programs';
+import { blocks, type Block } from '../harness/blocks';
+import { cleanUp, startLocalServer, type LocalServer } from '../harness/local-server';
+import { runProgram, runProgramSync } from '../../dev/run/programs';
 
 /** Tests that bash can parse the shell scripts of the documents, and that the commands of a newcomer's first pages work in order. */
 

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, relative } from 'node:path';
-import { renderMarkdown } from '../../local/pages/markdown';
-import { cleanUp, temporaryFolder } from '../support/local-server';
-import { runProgram } from '../../scripts/harness/programs';
+import { renderMarkdown } from '../../dev/pages/markdown';
+import { cleanUp, temporaryFolder } from '../harness/local-server';
+import { runProgram } from '../../dev/run/programs';
 
 /** Tests that files name only existing pages and headings of docs, and that links in the archive for partners work. */
 
@@ -42,11 +42,11 @@ test('every page of docs that a file names exists, and so does the heading', () 
 
 test('all links within the archive for partners work, and no command of its pages needs this repository', async () => {
   const folder = temporaryFolder();
-  // With this CDPATH, `cd scripts/..` would change to the wrong folder.
+  // With this CDPATH, `cd deploy/..` would change to the wrong folder.
   const elsewhere = temporaryFolder();
   mkdirSync(join(elsewhere, 'scripts'));
   const env = { npm_config_ignore_scripts: 'true', npm_config_dry_run: 'true', CDPATH: elsewhere };
-  await runProgram('bash', ['scripts/collect-for-partner.sh', folder], { env });
+  await runProgram('bash', ['deploy/collect-for-partner.sh', folder], { env });
   const pages = findFiles(folder).filter((file) => file.endsWith('.html') && !file.includes('dashboard'));
   expect(pages.map((page) => relative(folder, page)).sort()).toEqual([
     'CHANGELOG.html',

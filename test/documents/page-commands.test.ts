@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { getProgram } from '../../functions/cli/text';
-import { blocks, documents } from '../support/blocks';
-import { runProgramSync } from '../../scripts/harness/programs';
-import { cleanUp, temporaryFolder } from '../support/local-server';
+import { getProgram } from '../../command/cli/text';
+import { blocks, documents } from '../harness/blocks';
+import { runProgramSync } from '../../dev/run/programs';
+import { cleanUp, temporaryFolder } from '../harness/local-server';
 
 /** Runs the commands of the pages in bash, with programs that stand in for Google's, Firebase's and GitHub's. */
 
@@ -96,7 +96,7 @@ test.each(sequences)('$document:$line writes nothing after a command that failed
 
 // Without --no, npx outside a clone would run a package of the same name from the registry.
 test('each npx price-lists of the pages, the alerts and the command has the option --no', () => {
-  const texts = [...documents, 'packages/firestore-local/README.md', ...globSync('docs/monitoring/**/*.json')];
+  const texts = [...documents, 'emulator/README.md', ...globSync('deploy/monitoring/**/*.json')];
   const commands = texts.flatMap((file) => readFileSync(file, 'utf8').match(/npx (?:-\S+ )*price-lists\b/g) ?? []);
   expect(commands.length).toBeGreaterThan(0);
   for (const command of [...commands, getProgram('')]) expect(command).toMatch(/^npx --no /);

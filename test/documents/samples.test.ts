@@ -6,16 +6,16 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { createClient, HttpError, UnusableListsError, type RequestBody } from '../../docs/examples/client/src';
-import { cleanUp, startLocalServer, temporaryFolder } from '../support/local-server';
-import { runProgram, runProgramSync, type Variables } from '../../scripts/harness/programs';
-import { respond, startStub } from './stub-service';
+import { cleanUp, startLocalServer, temporaryFolder } from '../harness/local-server';
+import { runProgram, runProgramSync, type Variables } from '../../dev/run/programs';
+import { respond, startStub } from '../harness/stub-service';
 
 /** Tests that the samples in bash and Python and the typed client do what docs/integration-guide.md says, even if a server misbehaves. */
 
 const KEY = 'local-dev-key';
 const PAYLOAD = 'docs/examples/price-list.json';
 /** A key and a certificate that no program trusts. */
-const CERTIFICATE = readFileSync('functions/test/deployment/fixtures/firestore-tls.pem');
+const CERTIFICATE = readFileSync('test/harness/firestore-tls.pem');
 const PYTHON = process.env['PYTHON'] ?? 'python3';
 
 interface Call {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { request as openRequest, type IncomingMessage } from 'node:http';
-import { cleanUp, call, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
+import { cleanUp, call, startLocalServer, temporaryFolder, type LocalServer } from '../harness/local-server';
 
 /** Requests the pages of `npm start` as a browser does, without running their scripts. */
 
@@ -63,7 +63,7 @@ test('every link between the pages leads to a page and a heading that exist, and
   }
   expect(dead).toEqual([]);
   const documents = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md'));
-  const expected = [...documents.map((file) => `/docs/${file}`), '/packages/firestore-local/README.md', '/data/teams'];
+  const expected = [...documents.map((file) => `/docs/${file}`), '/emulator/README.md', '/data/teams'];
   expect(expected.filter((path) => !pages.has(origin + path))).toEqual([]);
   for (const [address, { headers }] of pages) {
     expect([address, headers.get('x-content-type-options')]).toEqual([address, 'nosniff']);

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
-import { startTestFirestore } from '../../functions/test/support/firestore';
-import { openRequest } from '../../scripts/harness/http';
-import { operationNames } from '../../scripts/harness/operations';
+import { startTestFirestore } from '../harness/firestore';
+import { openRequest } from '../../dev/run/http';
+import { operationNames } from '../../dev/run/operations';
 import {
   call,
   cleanUp,
@@ -12,8 +12,8 @@ import {
   startExpectingFailure,
   temporaryFolder,
   type LocalServer,
-} from '../support/local-server';
-import { runProgram } from '../../scripts/harness/programs';
+} from '../harness/local-server';
+import { runProgram } from '../../dev/run/programs';
 
 /**
  * Tests the interface of `npm start`: the variables of CONTRIBUTING.md#local-environment-variables, and
@@ -31,7 +31,7 @@ interface Body {
 
 const count = (text: string) => (JSON.parse(text) as Body).count;
 
-/** Lists the fields that are null in all records of a response, because local/sample/records.ts has no value for them. */
+/** Lists the fields that are null in all records of a response, because dev/sample/records.ts has no value for them. */
 function listEmptyFields(text: string): string[] {
   const records = Object.values(JSON.parse(text) as Body).find((value) => typeof value === 'object') ?? {};
   const hasValue = new Map<string, boolean>();
@@ -71,7 +71,7 @@ describe('npm start with free ports and other defaults', () => {
     // The output ends with a line break, so that the shell's next prompt has its own line.
     expect(rest).toEqual(['']);
     if (operation === 'addPriceLists') expect(JSON.parse(body)).toMatchObject({ success: true });
-    else if (count(body) === 0) throw new Error(`local/sample/records.ts has no records that ${operation} returns`);
+    else if (count(body) === 0) throw new Error(`dev/sample/records.ts has no records that ${operation} returns`);
     else expect([operation, listEmptyFields(body)]).toEqual([operation, []]);
   });
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { sendRequest } from '../../../scripts/harness/http';
-import { waitFor } from '../support/wait-for';
-import { getLogged, startDeployedPackage, type DeployedPackage } from '../support/deployed';
+import { sendRequest } from '../../../dev/run/http';
+import { waitFor } from '../../../test/harness/wait-for';
+import { getLogged, startDeployedPackage, type DeployedPackage } from '../../../test/harness/deployed-package';
 
 let deployed: DeployedPackage;
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import firebase from '../../../firebase.json';
 import lock from '../../../package-lock.json';
 import manifest from '../../../package.json';
-import { DEPLOY_PACKAGE } from '../../../scripts/harness/deployed';
+import { DEPLOY_PACKAGE } from '../../../dev/run/deployed';
 
 interface LockedPackage {
   dev?: boolean;

@@ -1,8 +1,8 @@
-import { Indexes, type MapValue } from '../../../packages/firestore-local/src';
+import { Indexes, type MapValue } from '../../../emulator/src';
 import { WRITE_SIZES } from '../../src/lib/work-context';
-import { getResponse, useCreations } from '../support/creations';
-import { readDeclaredIndexes } from '../support/firestore';
-import { createPriceListBody } from '../support/submissions';
+import { getResponse, useCreations } from '../../../test/harness/creations';
+import { readDeclaredIndexes } from '../../../test/harness/firestore';
+import { createPriceListBody } from '../../../test/harness/submissions';
 
 /** Counts what the exemptions of firestore.indexes.json save. Other suites would fail if a query needed an exempted index. */
 

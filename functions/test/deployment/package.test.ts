@@ -1,13 +1,18 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as functions from '../../src';
-import { assertConforms } from '../../../scripts/harness/conformance';
-import { DEPLOY_PACKAGE, installDeployPackage, listUploadedFiles } from '../../../scripts/harness/deployed';
-import { sendRequest } from '../../../scripts/harness/http';
-import { operationNames, operations } from '../../../scripts/harness/operations';
-import { DEPLOYED_HEADERS, getLogged, startDeployedPackage, type DeployedPackage } from '../support/deployed';
-import { writeRecords } from '../support/stored';
-import { waitFor } from '../support/wait-for';
+import { assertConforms } from '../../../deploy/verify/conformance';
+import { DEPLOY_PACKAGE, installDeployPackage, listUploadedFiles } from '../../../dev/run/deployed';
+import { sendRequest } from '../../../dev/run/http';
+import { operationNames, operations } from '../../../dev/run/operations';
+import {
+  DEPLOYED_HEADERS,
+  getLogged,
+  startDeployedPackage,
+  type DeployedPackage,
+} from '../../../test/harness/deployed-package';
+import { writeRecords } from '../../../test/harness/stored';
+import { waitFor } from '../../../test/harness/wait-for';
 
 interface BillOfMaterials {
   components: { name: string; version: string }[];

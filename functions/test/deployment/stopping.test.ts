@@ -1,11 +1,17 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { openRequest } from '../../../scripts/harness/http';
-import { isEntries } from '../support/commits';
-import { DEPLOYED_HEADERS, getLogged, sendTo, startDeployedPackage, type DeployedPackage } from '../support/deployed';
-import { AFTER_NEXT_SWEEP } from '../support/price-lists';
-import { createPriceListBody } from '../support/submissions';
-import { waitFor, waitUntilFired } from '../support/wait-for';
+import { openRequest } from '../../../dev/run/http';
+import { isEntries } from '../../../test/harness/commits';
+import {
+  DEPLOYED_HEADERS,
+  getLogged,
+  sendTo,
+  startDeployedPackage,
+  type DeployedPackage,
+} from '../../../test/harness/deployed-package';
+import { AFTER_NEXT_SWEEP } from '../../../test/harness/price-lists';
+import { createPriceListBody } from '../../../test/harness/submissions';
+import { waitFor, waitUntilFired } from '../../../test/harness/wait-for';
 /** Tests how open requests end after SIGTERM, which the platform sends 10 s before SIGKILL. */
 
 /** Adds a test with its own Firestore. These tests run concurrently, because they mostly wait. */

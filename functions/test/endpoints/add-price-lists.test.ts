@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { addPriceLists } from '../../src/add-price-lists';
 import type { PriceListsResponse } from '../../src/lib/schemas/responses';
-import type { EndedCall, Requests } from '../../../packages/firestore-local/src';
-import { checkInvariants } from '../resilience/invariants';
-import { readAllRecords, writeMarket } from '../support/price-lists';
-import { useTestService } from '../support/service';
-import { createPriceListBody, parseSubmission, type PriceListBody } from '../support/submissions';
+import type { EndedCall, Requests } from '../../../emulator/src';
+import { checkInvariants } from '../../../test/harness/invariants';
+import { readAllRecords, writeMarket } from '../../../test/harness/price-lists';
+import { useTestService } from '../../../test/harness/service';
+import { createPriceListBody, parseSubmission, type PriceListBody } from '../../../test/harness/submissions';
 
 /** Tests add price lists over HTTP. ../modules/price-lists tests what it stores, and why a creation fails. */
 

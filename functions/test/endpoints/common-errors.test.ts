@@ -1,7 +1,7 @@
 import * as functions from '../../src';
-import { operationNames, operations } from '../../../scripts/harness/operations';
-import { TEST_API_KEY, useTestService, type TestRequest } from '../support/service';
-import { withLabels } from '../support/validation';
+import { operationNames, operations } from '../../../dev/run/operations';
+import { TEST_API_KEY, useTestService, type TestRequest } from '../../../test/harness/service';
+import { withLabels } from '../../../test/harness/validation';
 
 /** Tests the error responses that all operations share, and the order of the checks. */
 

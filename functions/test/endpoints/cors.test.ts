@@ -1,7 +1,7 @@
 import * as functions from '../../src';
-import { operationNames, operations } from '../../../scripts/harness/operations';
-import { TEST_ORIGIN, useTestService } from '../support/service';
-import { writeRecords } from '../support/stored';
+import { operationNames, operations } from '../../../dev/run/operations';
+import { TEST_ORIGIN, useTestService } from '../../../test/harness/service';
+import { writeRecords } from '../../../test/harness/stored';
 
 const service = useTestService(functions);
 

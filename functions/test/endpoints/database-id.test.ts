@@ -1,9 +1,9 @@
 import { Firestore } from 'firebase-admin/firestore';
 import * as functions from '../../src';
-import { runCommand } from '../cli/command';
-import { TEST_PROJECT } from '../support/firestore';
-import { createPriceListBody } from '../support/submissions';
-import { useTestService } from '../support/service';
+import { runCommand } from '../../../test/harness/command';
+import { TEST_PROJECT } from '../../../test/harness/firestore';
+import { createPriceListBody } from '../../../test/harness/submissions';
+import { useTestService } from '../../../test/harness/service';
 
 /** Tests the service and the command in a database other than `(default)`, as after a restore. */
 

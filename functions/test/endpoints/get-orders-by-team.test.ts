@@ -1,6 +1,6 @@
 import { getOrdersByTeam } from '../../src/get-orders-by-team';
-import { useTestService } from '../support/service';
-import { writeRecords } from '../support/stored';
+import { useTestService } from '../../../test/harness/service';
+import { writeRecords } from '../../../test/harness/stored';
 
 const service = useTestService({ getOrdersByTeam });
 

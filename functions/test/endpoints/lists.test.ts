@@ -1,8 +1,8 @@
 import { getMarkets } from '../../src/get-markets';
 import { getTeams } from '../../src/get-teams';
 import { getWarehouses } from '../../src/get-warehouses';
-import { useTestService } from '../support/service';
-import { writeRecords } from '../support/stored';
+import { useTestService } from '../../../test/harness/service';
+import { writeRecords } from '../../../test/harness/stored';
 
 /** Tests the operations that return all records of a collection. */
 

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import * as functions from '../../src';
-import { openRequest } from '../../../scripts/harness/http';
-import { operations, postOperationNames, type PostOperationName } from '../../../scripts/harness/operations';
-import { TEST_API_KEY, useTestService } from '../support/service';
-import { waitFor } from '../support/wait-for';
+import { openRequest } from '../../../dev/run/http';
+import { operations, postOperationNames, type PostOperationName } from '../../../dev/run/operations';
+import { TEST_API_KEY, useTestService } from '../../../test/harness/service';
+import { waitFor } from '../../../test/harness/wait-for';
 
 /** Tests limits and forms of bodies over HTTP. ../modules/lib/http tests the reader of bodies alone. */
 

@@ -1,8 +1,8 @@
 import domain, { type Domain } from 'node:domain';
 import * as functions from '../../src';
 import { logEvent } from '../../src/lib/logging/event';
-import { operationNames, operations } from '../../../scripts/harness/operations';
-import { useTestService } from '../support/service';
+import { operationNames, operations } from '../../../dev/run/operations';
+import { useTestService } from '../../../test/harness/service';
 
 /** The Functions Framework calls a handler in a `node:domain`. The handler's log line, its last step, shows that it left the domain. */
 

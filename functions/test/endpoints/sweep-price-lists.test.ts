@@ -5,12 +5,12 @@ import { StoppedError } from '../../src/lib/errors';
 import { shutdown } from '../../src/lib/instance/shutdown';
 import { SWEEP_DUE_WAIT_MS } from '../../src/lib/time-limits';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
-import { isEntries } from '../support/commits';
-import { CRASHED } from '../support/failed-attempts';
-import { TEST_PROJECT } from '../support/firestore';
-import { usePriceListService } from '../support/price-list-service';
-import { writeRecords } from '../support/stored';
-import { waitUntilFired } from '../support/wait-for';
+import { isEntries } from '../../../test/harness/commits';
+import { CRASHED } from '../../../test/harness/failed-attempts';
+import { TEST_PROJECT } from '../../../test/harness/firestore';
+import { usePriceListService } from '../../../test/harness/price-list-service';
+import { writeRecords } from '../../../test/harness/stored';
+import { waitUntilFired } from '../../../test/harness/wait-for';
 
 /** Tests the scheduled sweep, called by firebase-functions-test. ../modules/price-lists/sweep.test.ts tests its decisions. */
 

@@ -4,11 +4,11 @@ import * as payloadLimits from '../../src/lib/payload-limits';
 import { listOptions, rangeOptions, sweepOptions, writeOptions } from '../../src/lib/runtime-options';
 import * as limits from '../../src/lib/time-limits';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
-import { isEntries } from '../support/commits';
-import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
-import { CRASHED } from '../support/failed-attempts';
-import { useTestService } from '../support/service';
-import { createPriceListBody } from '../support/submissions';
+import { isEntries } from '../../../test/harness/commits';
+import { submitAndFail, updateKey, writeMarket } from '../../../test/harness/price-lists';
+import { CRASHED } from '../../../test/harness/failed-attempts';
+import { useTestService } from '../../../test/harness/service';
+import { createPriceListBody } from '../../../test/harness/submissions';
 
 /** Tests that a function stops itself before the platform would end it. */
 

@@ -1,6 +1,6 @@
 /**
  * The names of collections, of the fields that other systems write, and of the prices in entries. For a
- * database with other names, change these and firestore.indexes.json, and for prices functions/audit/expected.ts.
+ * database with other names, change these and firestore.indexes.json, and for prices command/audit/expected.ts.
  * All times are integer Unix milliseconds; see docs/data-model.md.
  */
 export const collections = {

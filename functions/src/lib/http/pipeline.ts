@@ -12,7 +12,7 @@ import type { OutgoingResponse } from './response';
 
 /**
  * Request pipeline, in the order of {@link runPipeline}, with the statuses that end it. docs/api.md and
- * scripts/openapi/document.ts repeat the order, and functions/test/endpoints/common-errors.test.ts
+ * dev/generate/openapi/document.ts repeat the order, and functions/test/endpoints/common-errors.test.ts
  * tests it.
  *
  *     preflight     204, 403             only of an operation with `cors`

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { countValues, parseJson } from '../../../src/lib/json';
-import { anyCharacter } from '../../support/arbitrary-text';
+import { anyCharacter } from '../../../../test/harness/arbitrary-text';
 
 const special = fc.constantFrom('\\', '"', '\n', '/', '~', '5', '{', ',', ':', '__proto__', '𝄞', '\ud800', '\ufeff');
 

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
-import type { Call } from '../../../../packages/firestore-local/src';
+import type { Call } from '../../../../emulator/src';
 import { systemClock, type Clock } from '../../../src/lib/clock';
 import { StoppedError } from '../../../src/lib/errors';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { toBatches } from '../../../src/price-lists/entries';
-import { TEST_BATCH } from '../../support/batches';
-import { atCommit, failCommits, getCommits, getNames, isEntries, isKeyEvent } from '../../support/commits';
-import { BODY, getRejection, getResponse, useCreations } from '../../support/creations';
-import { TEST_START } from '../../support/database';
-import { AFTER_NEXT_SWEEP } from '../../support/price-lists';
-import { createPriceListBody } from '../../support/submissions';
-import { waitFor, waitUntilFired } from '../../support/wait-for';
+import { TEST_BATCH } from '../../../../test/harness/batches';
+import { atCommit, failCommits, getCommits, getNames, isEntries, isKeyEvent } from '../../../../test/harness/commits';
+import { BODY, getRejection, getResponse, useCreations } from '../../../../test/harness/creations';
+import { TEST_START } from '../../../../test/harness/database';
+import { AFTER_NEXT_SWEEP } from '../../../../test/harness/price-lists';
+import { createPriceListBody } from '../../../../test/harness/submissions';
+import { waitFor, waitUntilFired } from '../../../../test/harness/wait-for';
 
 const { database, create, startAttempt, getKey, readKey, check } = useCreations();
 

@@ -4,15 +4,23 @@ import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import { KEEPALIVE_MS, LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { WRITE_SIZES } from '../../../src/lib/work-context';
 import * as payloads from '../../../src/price-lists/payload';
-import { release } from '../../../cli/resolve';
-import { TEST_BATCH } from '../../support/batches';
-import { atCommit, failCommits, getCommits, getNames, isClaim, isEntries, isKeyEvent } from '../../support/commits';
-import { BODY, getRejection, getResponse, useCreations } from '../../support/creations';
-import { TEST_START } from '../../support/database';
-import { CRASHED } from '../../support/failed-attempts';
-import { createKeyRecord, TEST_LISTS } from '../../support/key-records';
-import { readAllRecords, readStoredPayload } from '../../support/price-lists';
-import { createPriceListBody, parseSubmission } from '../../support/submissions';
+import { release } from '../../../../command/cli/resolve';
+import { TEST_BATCH } from '../../../../test/harness/batches';
+import {
+  atCommit,
+  failCommits,
+  getCommits,
+  getNames,
+  isClaim,
+  isEntries,
+  isKeyEvent,
+} from '../../../../test/harness/commits';
+import { BODY, getRejection, getResponse, useCreations } from '../../../../test/harness/creations';
+import { TEST_START } from '../../../../test/harness/database';
+import { CRASHED } from '../../../../test/harness/failed-attempts';
+import { createKeyRecord, TEST_LISTS } from '../../../../test/harness/key-records';
+import { readAllRecords, readStoredPayload } from '../../../../test/harness/price-lists';
+import { createPriceListBody, parseSubmission } from '../../../../test/harness/submissions';
 
 const { database, create, getKey, readKey, check } = useCreations();
 

@@ -1,6 +1,6 @@
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import { transition, type KeyEvent, type KeyOutcome } from '../../../src/price-lists/key';
-import { createKeyRecord, requireKeyRecord, TEST_LISTS } from '../../support/key-records';
+import { createKeyRecord, requireKeyRecord, TEST_LISTS } from '../../../../test/harness/key-records';
 
 /** Checks what the table of docs/decisions/0012-the-core-on-one-page.md says about records and lists, state by state. */
 

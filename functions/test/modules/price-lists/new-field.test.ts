@@ -2,9 +2,9 @@ import type * as fields from '../../../src/lib/schemas/fields';
 import type * as info from '../../../src/lib/schemas/info';
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import type { PriceListsResponse } from '../../../src/lib/schemas/responses';
-import { checkInvariants } from '../../resilience/invariants';
-import { getRejection, getResponse, useCreations } from '../../support/creations';
-import { createPriceListBody, parseSubmission, type PriceListBody } from '../../support/submissions';
+import { checkInvariants } from '../../../../test/harness/invariants';
+import { getRejection, getResponse, useCreations } from '../../../../test/harness/creations';
+import { createPriceListBody, parseSubmission, type PriceListBody } from '../../../../test/harness/submissions';
 
 /** Adds two optional fields to `info`, of which lists show one, and sends both through a creation. */
 

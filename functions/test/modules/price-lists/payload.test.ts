@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import type { PriceListInfo, PriceListSubmission } from '../../../src/lib/schemas/add-price-lists';
 import * as schemas from '../../../src/lib/schemas/add-price-lists';
 import { compressToChunks, computeFingerprint, readStoredPayload } from '../../../src/price-lists/payload';
-import { arbitraryPriceListBody } from '../../support/arbitrary-submissions';
-import { useTestDatabase } from '../../support/database';
-import { writeRecords } from '../../support/stored';
-import { createPriceListBody, parseSubmission, type PriceListBody } from '../../support/submissions';
+import { arbitraryPriceListBody } from '../../../../test/harness/arbitrary-submissions';
+import { useTestDatabase } from '../../../../test/harness/database';
+import { writeRecords } from '../../../../test/harness/stored';
+import { createPriceListBody, parseSubmission, type PriceListBody } from '../../../../test/harness/submissions';
 
 /** Returns the JSON of a value with the keys of each object sorted. */
 function toSortedJson(value: unknown): string {

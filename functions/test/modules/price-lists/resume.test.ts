@@ -1,13 +1,13 @@
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { createPriceLists } from '../../../src/price-lists/create';
-import { release } from '../../../cli/resolve';
-import { checkInvariants } from '../../resilience/invariants';
-import { atCommit, failCommits, getCommits, isEntries, isKeyEvent } from '../../support/commits';
-import { TEST_START } from '../../support/database';
-import { CRASHED, useFailedAttempts } from '../../support/failed-attempts';
-import { TEST_REQUEST } from '../../support/price-lists';
-import { createPriceListBody, parseSubmission } from '../../support/submissions';
+import { release } from '../../../../command/cli/resolve';
+import { checkInvariants } from '../../../../test/harness/invariants';
+import { atCommit, failCommits, getCommits, isEntries, isKeyEvent } from '../../../../test/harness/commits';
+import { TEST_START } from '../../../../test/harness/database';
+import { CRASHED, useFailedAttempts } from '../../../../test/harness/failed-attempts';
+import { TEST_REQUEST } from '../../../../test/harness/price-lists';
+import { createPriceListBody, parseSubmission } from '../../../../test/harness/submissions';
 
 const { database, create, getKey, readKey, fail, check, deletePayload, getPriceList, runResume } = useFailedAttempts();
 

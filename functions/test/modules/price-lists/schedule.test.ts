@@ -6,7 +6,7 @@ import {
   getRecovery,
   getSweepDueAt,
 } from '../../../src/price-lists/schedule';
-import { completed, createKeyRecord, failed, processing, released } from '../../support/key-records';
+import { completed, createKeyRecord, failed, processing, released } from '../../../../test/harness/key-records';
 
 test.each([
   [1, 10_000],

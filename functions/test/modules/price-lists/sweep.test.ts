@@ -1,17 +1,17 @@
-import type { Call } from '../../../../packages/firestore-local/src';
+import type { Call } from '../../../../emulator/src';
 import { systemClock, type Clock } from '../../../src/lib/clock';
 import { StoppedError } from '../../../src/lib/errors';
 import type { WorkContext } from '../../../src/lib/work-context';
 import { keyDocumentId, type KeyRecord } from '../../../src/lib/schemas/key-record';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { sweep, type SweepOptions, type SweepReporter } from '../../../src/price-lists/sweep';
-import { atCommit, failCommits, getCommits, getNames, isEntries, isKeyEvent } from '../../support/commits';
-import { TEST_START } from '../../support/database';
-import { CRASHED, STOPPED, useFailedAttempts } from '../../support/failed-attempts';
-import { createKeyRecord } from '../../support/key-records';
-import { updateKey } from '../../support/price-lists';
-import { writeRecords } from '../../support/stored';
-import { waitFor, waitUntilFired } from '../../support/wait-for';
+import { atCommit, failCommits, getCommits, getNames, isEntries, isKeyEvent } from '../../../../test/harness/commits';
+import { TEST_START } from '../../../../test/harness/database';
+import { CRASHED, STOPPED, useFailedAttempts } from '../../../../test/harness/failed-attempts';
+import { createKeyRecord } from '../../../../test/harness/key-records';
+import { updateKey } from '../../../../test/harness/price-lists';
+import { writeRecords } from '../../../../test/harness/stored';
+import { waitFor, waitUntilFired } from '../../../../test/harness/wait-for';
 
 const { database, create, getKey, readKey, fail, deletePayload } = useFailedAttempts();
 

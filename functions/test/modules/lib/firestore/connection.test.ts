@@ -1,6 +1,6 @@
 import { Client, type CallOptions, type Metadata } from '@grpc/grpc-js';
 import { CHANNEL_OPTIONS, getConnection } from '../../../../src/lib/firestore/connection';
-import { useFirestoreEmulator } from '../../../support/firestore';
+import { useFirestoreEmulator } from '../../../../../test/harness/firestore';
 
 const PROJECT = 'demo-price-lists';
 const DATABASE = `projects/${PROJECT}/databases/(default)`;

@@ -1,10 +1,10 @@
 import { Firestore } from 'firebase-admin/firestore';
-import type { Code, EndedCall, FaultAction, Rpc } from '../../../../../packages/firestore-local/src';
+import type { Code, EndedCall, FaultAction, Rpc } from '../../../../../emulator/src';
 import { configureClient, createDatabase, type Database } from '../../../../src/lib/firestore/database';
 import { createWorkContext } from '../../../../src/lib/work-context';
 import { CALL_TIMEOUTS_MS } from '../../../../src/lib/time-limits';
-import { useTestDatabase } from '../../../support/database';
-import { TEST_PROJECT } from '../../../support/firestore';
+import { useTestDatabase } from '../../../../../test/harness/database';
+import { TEST_PROJECT } from '../../../../../test/harness/firestore';
 
 /** A call without a response fails at its timeout, and neither the SDK nor the transport repeats a call. */
 

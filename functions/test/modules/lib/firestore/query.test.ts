@@ -4,10 +4,10 @@ import { getConnection } from '../../../../src/lib/firestore/connection';
 import type { QuerySpec } from '../../../../src/lib/firestore/messages';
 import { streamQuery } from '../../../../src/lib/firestore/query';
 import { createWorkContext, type WorkContext } from '../../../../src/lib/work-context';
-import { ManualClock } from '../../../support/clock';
-import { useTestDatabase } from '../../../support/database';
-import { writeRecords } from '../../../support/stored';
-import { waitUntilFired } from '../../../support/wait-for';
+import { ManualClock } from '../../../../../test/harness/clock';
+import { useTestDatabase } from '../../../../../test/harness/database';
+import { writeRecords } from '../../../../../test/harness/stored';
+import { waitUntilFired } from '../../../../../test/harness/wait-for';
 
 const TEAM = 'team-1';
 

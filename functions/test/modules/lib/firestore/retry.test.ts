@@ -3,7 +3,7 @@ import { StoppedError } from '../../../../src/lib/errors';
 import { retry } from '../../../../src/lib/firestore/retry';
 import type { Clock } from '../../../../src/lib/clock';
 import type { RetryRegime } from '../../../../src/lib/time-limits';
-import { ManualClock } from '../../../support/clock';
+import { ManualClock } from '../../../../../test/harness/clock';
 
 const NEVER = new AbortController().signal;
 

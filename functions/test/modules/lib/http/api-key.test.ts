@@ -2,7 +2,7 @@ import crypto from 'node:crypto';
 import fc from 'fast-check';
 import { parseApiKeys, sha256 } from '../../../../src/lib/api-keys';
 import { identifyApiKey, requireApiKey } from '../../../../src/lib/http/api-key';
-import { anyCharacter } from '../../../support/arbitrary-text';
+import { anyCharacter } from '../../../../../test/harness/arbitrary-text';
 
 const apiKeys = fc.array(fc.string({ minLength: 1, unit: anyCharacter }), { maxLength: 4 });
 

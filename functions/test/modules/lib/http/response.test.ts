@@ -6,7 +6,7 @@ import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib';
 import { sendResponse, type OutgoingResponse } from '../../../../src/lib/http/response';
 import { createWorkContext } from '../../../../src/lib/work-context';
-import { sendRequest } from '../../../../../scripts/harness/http';
+import { sendRequest } from '../../../../../dev/run/http';
 
 let server: Server;
 let respond: (response: ServerResponse) => Promise<unknown>;

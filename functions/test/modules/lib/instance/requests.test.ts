@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getTraceId } from '../../../../src/lib/instance/requests';
 import { startInstance } from '../../../../src/lib/instance/start';
-import { sendRequest } from '../../../../../scripts/harness/http';
+import { sendRequest } from '../../../../../dev/run/http';
 
 const OPERATIONS = readdirSync('functions/src').filter((file) => file.endsWith('.ts') && file !== 'index.ts');
 

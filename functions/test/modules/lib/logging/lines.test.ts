@@ -6,7 +6,7 @@ import {
   logSweepResult,
   logUnreadableKey,
 } from '../../../../src/lib/logging/price-lists';
-import { createKeyRecord } from '../../../support/key-records';
+import { createKeyRecord } from '../../../../../test/harness/key-records';
 
 /** Tests the severities and fields of lines other than those of requests. No reason names a document or quotes a value. */
 

@@ -5,14 +5,14 @@ import {
   parsePriceLists,
   productPricesSchema,
 } from '../../../../src/lib/schemas/add-price-lists';
-import { createPriceListBody } from '../../../support/submissions';
+import { createPriceListBody } from '../../../../../test/harness/submissions';
 import {
   catchValidationError,
   findInvalidPaths,
   invalidTexts,
   validTexts,
   withLabels,
-} from '../../../support/validation';
+} from '../../../../../test/harness/validation';
 
 const { info } = createPriceListBody(0);
 const INFO = JSON.stringify(info);

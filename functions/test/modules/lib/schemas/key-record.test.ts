@@ -1,5 +1,5 @@
 import { keyDocumentId, parseKeyRecord } from '../../../../src/lib/schemas/key-record';
-import { completed, createKeyRecord, failed, TEST_LISTS } from '../../../support/key-records';
+import { completed, createKeyRecord, failed, TEST_LISTS } from '../../../../../test/harness/key-records';
 
 const ID = keyDocumentId('boq-1');
 

@@ -1,13 +1,13 @@
 import { validate } from '../../../../src/lib/schemas/fields';
 import { ordersByTeamRequestSchema, supplyOrdersInvoicesRequestSchema } from '../../../../src/lib/schemas/requests';
-import { operations } from '../../../../../scripts/harness/operations';
+import { operations } from '../../../../../dev/run/operations';
 import {
   catchValidationError,
   findInvalidPaths,
   invalidTexts,
   validTexts,
   withLabels,
-} from '../../../support/validation';
+} from '../../../../../test/harness/validation';
 
 /** Dates that do not exist, and dates in another form. */
 const notDays = [

@@ -1,0 +1,123 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { DocumentSnapshot } from 'firebase-admin/firestore';
+import type { Database } from '../../functions/src/lib/firestore/database';
+import { retry } from '../../functions/src/lib/firestore/retry';
+import { LIST_KINDS, listDocument, type ListKind } from '../../functions/src/lib/repositories/lists';
+import { requestDocument } from '../../functions/src/lib/repositories/requests';
+import type { PriceListSubmission } from '../../functions/src/lib/schemas/add-price-lists';
+import type { KeyLists, KeyRecord } from '../../functions/src/lib/schemas/key-record';
+import type { WorkContext } from '../../functions/src/lib/work-context';
+import { readStoredPayload, UnusablePayloadError } from '../../functions/src/price-lists/payload';
+import { countEntries, readAllEntries, readEntries } from '../records/entries';
+import { billPage } from '../records/pages';
+import type { AttemptDocuments, EntryDifferences, StoredList, StoredPayload } from './attempt';
+import { PRICE_OF } from './expected';
+
+/** Number of counted entries that Firestore bills as one document read. */
+const COUNTED_PER_READ = 1_000;
+
+/** Reads a stored payload, or why it cannot be used. */
+export const readPayload = (attempt: KeyRecord, db: Database, context: WorkContext): Promise<StoredPayload> =>
+  retry(() => readStoredPayload(db, attempt), context, 'outage').catch((error: unknown) => {
+    if (error instanceof UnusablePayloadError) return error;
+    throw error;
+  });
+
+/** Reads the records of an attempt, and counts how many document reads Firestore bills, without those of retries. */
+export class AttemptReader {
+  documentReads = 0;
+
+  constructor(
+    private readonly db: Database,
+    private readonly context: WorkContext,
+    private readonly sampleSize: number,
+  ) {}
+
+  /** Calls `fn`, and again after a transient error. @param documentReads number of documents that one call reads */
+  async read<T>(fn: () => Promise<T>, documentReads: number): Promise<T> {
+    this.documentReads += documentReads;
+    return retry(fn, this.context, 'outage');
+  }
+
+  async readAttempt(attempt: KeyRecord): Promise<AttemptDocuments> {
+    const { lists, document_id } = attempt;
+    const references = lists === null ? [] : LIST_KINDS.map((kind) => listDocument(this.db, kind, lists));
+    const all = [requestDocument(this.db, document_id), ...references];
+    const stored = await this.read(() => this.db.getAll(...all), all.length);
+    const [request, expected_forward_cost, price_list] = stored.map((document) => document.data());
+    const chunks: unknown = request?.['payload_chunks'];
+    this.documentReads += typeof chunks === 'number' ? chunks : 1;
+    const payload = await readPayload(attempt, this.db, this.context);
+    if (lists === null) return { request, payload, lists: null };
+    const sample = payload instanceof UnusablePayloadError ? null : this.#selectProducts(payload);
+    const readList = async (kind: ListKind, document: StoredList['document']): Promise<StoredList> => {
+      const entryCount = await this.read(() => countEntries(this.db, kind, lists), 0);
+      this.documentReads += Math.max(1, Math.ceil(entryCount / COUNTED_PER_READ));
+      const entries = sample && (await this.#compare(kind, lists, sample));
+      return { document, entryCount, entries };
+    };
+    return {
+      request,
+      payload,
+      lists: {
+        expected_forward_cost: await readList('expected_forward_cost', expected_forward_cost),
+        price_list: await readList('price_list', price_list),
+      },
+    };
+  }
+
+  #compare(kind: ListKind, lists: KeyLists, sample: PriceListSubmission['products']) {
+    const field = PRICE_OF[kind];
+    const wanted = new Map(Array.from(sample, ([id, prices]) => [id, prices[field]]));
+    return compareEntries(wanted, field, this.#readEntries(kind, lists, wanted));
+  }
+
+  /** Yields the entries to compare: all of the list, or those of the sample. */
+  async *#readEntries(
+    kind: ListKind,
+    lists: KeyLists,
+    wanted: ReadonlyMap<string, number>,
+  ): AsyncGenerator<DocumentSnapshot> {
+    const isComplete = this.sampleSize === Infinity;
+    const pages = isComplete
+      ? readAllEntries(this.db, this.context, kind, lists)
+      : readEntries(this.db, this.context, kind, lists, [...wanted.keys()]);
+    if (!isComplete) this.documentReads += wanted.size;
+    for await (const page of pages) {
+      if (isComplete) this.documentReads += billPage(page);
+      yield* page;
+    }
+  }
+
+  /** Selects the products whose entries are compared: all of them, or a random sample; null for none. */
+  #selectProducts({ products }: PriceListSubmission): PriceListSubmission['products'] | null {
+    if (this.sampleSize === 0) return null;
+    if (this.sampleSize >= products.size) return products;
+    const chosen = new Set<number>();
+    while (chosen.size < this.sampleSize) chosen.add(Math.floor(this.context.random() * products.size));
+    return new Map([...products].filter((_, i) => chosen.has(i)));
+  }
+}
+
+/**
+ * Compares stored entries with those of the payload, as they arrive.
+ *
+ * @param wanted the prices of the payload by product id: all, or those of the sample
+ * @param field the only field of an entry
+ */
+async function compareEntries(
+  wanted: ReadonlyMap<string, number>,
+  field: string,
+  stored: AsyncIterable<DocumentSnapshot>,
+): Promise<EntryDifferences> {
+  const pending = new Map(wanted);
+  const different: string[] = [];
+  const extra: string[] = [];
+  for await (const entry of stored) {
+    const expected = pending.get(entry.id);
+    if (expected === undefined) extra.push(entry.id);
+    else if (!isDeepStrictEqual(entry.data(), { [field]: expected })) different.push(entry.id);
+    pending.delete(entry.id);
+  }
+  return { missing: [...pending.keys()], different, extra };
+}

@@ -1,0 +1,6 @@
+#!/usr/bin/env -S node --disable-warning=MetadataLookupWarning
+/* `npx --no price-lists` runs this file, which starts command/cli. */
+import '../../functions/node-version.cjs';
+import 'tsx';
+
+await import('../cli/price-lists.ts');

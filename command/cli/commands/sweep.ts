@@ -1,0 +1,59 @@
+import { isDue, readSweptKeys, type KeySnapshot } from '../../../functions/src/lib/repositories/keys';
+import { retry } from '../../../functions/src/lib/firestore/retry';
+import type { KeyRecord } from '../../../functions/src/lib/schemas/key-record';
+import { settleLease } from '../../../functions/src/price-lists/key';
+import { canResumeAutomatically, describeSweepObstacle, isSwept } from '../../../functions/src/price-lists/schedule';
+import { sweep, type SweepResult } from '../../../functions/src/price-lists/sweep';
+import { describeUnreadable } from '../errors';
+import { formatTime } from '../format';
+import { escapeControls, quoteId } from '../text';
+import { toJsonLine, type CommandContext } from './context';
+
+export interface SweepCommandOptions {
+  dryRun?: boolean;
+  json?: true;
+}
+
+/** What a sweep did with a key, or would do. */
+type PrintedResult = Omit<SweepResult, 'result'> & { result: SweepResult['result'] | 'would_resume' };
+
+export async function sweepKeys({ dryRun, json }: SweepCommandOptions, context: CommandContext): Promise<number> {
+  const { terminal, db, workContext } = context;
+  const { signal } = workContext;
+  let found = 0;
+  // A line that cannot be written rejects, so the key stays due.
+  const print = ({ time, result, reason }: PrintedResult, { boq_list_id }: KeyRecord) => {
+    found += 1;
+    const suffix = reason === null ? '' : `: ${escapeControls(reason)}`;
+    const text = `${formatTime(time)}  ${quoteId(boq_list_id)} ${result}${suffix}\n`;
+    return terminal.write(json === true ? toJsonLine({ time, boq_list_id, result, reason }) : text, signal);
+  };
+  const onUnreadable = (path: string) => {
+    found += 1;
+    return terminal.writeError(`${describeUnreadable(path)}\n`, signal);
+  };
+  if (dryRun === true) {
+    for (const key of await readAllDueKeys(context)) {
+      if (key.record === 'unreadable') await onUnreadable(key.reference.path);
+      else if (key.record && isSwept(key.record, key.readAt)) await print(preview(key.record, key.readAt), key.record);
+    }
+  } else await sweep(db, workContext, { onResult: print, onUnreadable });
+  if (found === 0)
+    terminal.printError(signal.aborted ? 'Stopped before any key was swept.\n' : 'Nothing to do: no attempt is due.\n');
+  return signal.aborted ? 1 : 0;
+}
+
+async function readAllDueKeys({ db, workContext }: CommandContext): Promise<KeySnapshot[]> {
+  for (let limit = 100; ; limit *= 10) {
+    const found = await retry(() => readSweptKeys(db, limit), workContext, 'outage');
+    const due = found.filter(isDue);
+    if (due.length < limit) return due;
+  }
+}
+
+function preview(record: KeyRecord, time: number): PrintedResult {
+  const settled = settleLease(record, time);
+  return canResumeAutomatically(settled)
+    ? { time, result: 'would_resume', reason: settled.failure }
+    : { time, result: 'left', reason: describeSweepObstacle(settled) };
+}

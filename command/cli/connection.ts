@@ -1,0 +1,52 @@
+import { status } from '@grpc/grpc-js';
+import { applicationDefault } from 'firebase-admin/app';
+import type { WorkContext } from '../../functions/src/lib/work-context';
+import { abortable } from '../../functions/src/lib/clock';
+import { getErrorMessage } from '../../functions/src/lib/errors';
+import type { Database } from '../../functions/src/lib/firestore/database';
+import { isTransient, retry } from '../../functions/src/lib/firestore/retry';
+import { keyDocument, readKey } from '../../functions/src/lib/repositories/keys';
+import { CommandError, describeCredentials, describeError } from './errors';
+import type { Target } from './target';
+
+/**
+ * Checks whether a command can reach its database, so that an operator who forgot a step learns it within
+ * seconds. All later calls are retried for a minute.
+ */
+
+const CREDENTIALS_TIMEOUT_MS = 6_000;
+const READ_TIMEOUT_MS = 8_000;
+const LOCAL_READ_TIMEOUT_MS = 2_000;
+
+/** @throws CommandError that says what to check, within 15 s, or within 2 s for a local database */
+export async function assertReachable(target: Target, db: Database, context: WorkContext): Promise<void> {
+  if (target.address === undefined) await assertCredentials();
+  await assertReadable(target, db, context);
+}
+
+async function assertCredentials(): Promise<void> {
+  try {
+    await abortable(AbortSignal.timeout(CREDENTIALS_TIMEOUT_MS), () => applicationDefault().getAccessToken());
+  } catch (error) {
+    throw new CommandError(describeCredentials(getErrorMessage(error)));
+  }
+}
+
+/** @throws CommandError, or the signal's reason */
+export async function assertReadable({ address }: Target, db: Database, context: WorkContext): Promise<void> {
+  const createReason = () => Object.assign(new Error('no response'), { code: status.UNAVAILABLE });
+  const timeoutMs = address === undefined ? READ_TIMEOUT_MS : LOCAL_READ_TIMEOUT_MS;
+  const timeout = context.clock.createTimeout(timeoutMs, createReason, context.signal);
+  const limited = { ...context, signal: timeout.signal };
+  try {
+    await retry(() => readKey(db, keyDocument(db, 'a key that no one reads')), limited, 'outage');
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (address === undefined || !isTransient(error)) throw new CommandError(describeError(error));
+    throw new CommandError(
+      `No Firestore responds at ${address}. Start the local service (npm start), or check FIRESTORE_EMULATOR_HOST.`,
+    );
+  } finally {
+    timeout.cancel();
+  }
+}

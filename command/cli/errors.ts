@@ -1,0 +1,61 @@
+import { status } from '@grpc/grpc-js';
+import { StoppedError } from '../../functions/src/lib/errors';
+import { UnusablePayloadError } from '../../functions/src/price-lists/payload';
+
+/** An error whose message is printed unchanged. */
+export class CommandError extends Error {}
+
+/** An output cannot be written, so the command stops as after Ctrl-C. price-lists.ts prints why. */
+export class OutputError extends StoppedError {
+  constructor() {
+    super('Stopped by an output that cannot be written');
+  }
+}
+
+export function describeError(error: unknown): string {
+  if (error instanceof CommandError || error instanceof StoppedError) return error.message;
+  if (error instanceof UnusablePayloadError) {
+    return `${describeUnusable(error)} Release the key. The client then has to send the request again.`;
+  }
+  if (!(error instanceof Error)) return `Failed: ${String(error)}`;
+  const code = 'code' in error && typeof error.code === 'number' ? status[error.code] : undefined;
+  return code === undefined ? `Failed: ${error.message}` : describeFirestoreError(code, error.message);
+}
+
+export const describeUnusable = ({ message }: UnusablePayloadError): string =>
+  `The stored payload cannot be used: ${message}.`;
+
+/** @param reason the error of Google's library, or Google's response */
+export function describeCredentials(reason: string): string {
+  const file = process.env['GOOGLE_APPLICATION_CREDENTIALS'];
+  // While that variable is set, the credentials of gcloud are not used.
+  const remedy = file
+    ? `Correct the file ${file}, which GOOGLE_APPLICATION_CREDENTIALS names, or unset that variable.`
+    : 'If the network works, run: gcloud auth application-default login';
+  return `No usable Google credentials were found: ${reason.replace(/\.$/, '')}. ${remedy}`;
+}
+
+function describeFirestoreError(code: string, message: string): string {
+  // The library puts the code before the text.
+  const said = message.replace(/^\d+ [A-Z_]+: /, '').replace(/\.$/, '');
+  switch (code) {
+    case 'UNAUTHENTICATED':
+      return describeCredentials(said);
+    case 'PERMISSION_DENIED':
+      return said.startsWith('Missing or insufficient permissions')
+        ? `${said}. Check --project and the role roles/datastore.user of this account.`
+        : `Google denied the access: ${said}.`;
+    case 'INTERNAL':
+    case 'CANCELLED':
+    case 'UNKNOWN':
+    case 'UNAVAILABLE':
+    case 'DEADLINE_EXCEEDED':
+      return `Firestore does not respond (${code}). Check the network, --project, and Firestore at status.cloud.google.com.`;
+    default:
+      // The text says, for example, which index is missing.
+      return `Firestore rejected the call: ${said}.`;
+  }
+}
+
+export const describeUnreadable = (path: string): string =>
+  `${path} cannot be read as a key record. Redeploy the version that wrote it. If someone changed it by hand, report it.`;

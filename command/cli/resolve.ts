@@ -1,0 +1,83 @@
+import { StoppedError } from '../../functions/src/lib/errors';
+import type { Database } from '../../functions/src/lib/firestore/database';
+import { retry } from '../../functions/src/lib/firestore/retry';
+import { keyDocument } from '../../functions/src/lib/repositories/keys';
+import type { KeyRecord } from '../../functions/src/lib/schemas/key-record';
+import type { WorkContext } from '../../functions/src/lib/work-context';
+import type { KeyOutcome, OperatorDecision } from '../../functions/src/price-lists/key';
+import { applyEvent } from '../../functions/src/price-lists/key-store';
+import { takeOver } from '../../functions/src/price-lists/resume';
+import { CommandError } from './errors';
+
+/** Resumes and releases keys for an operator. */
+
+/** Why a key was not resumed or released, and what an operator can do. */
+const MESSAGES = {
+  key_in_progress: 'Another attempt on the key is in progress. Wait until it ends.',
+  key_deleted:
+    'The key record was deleted after this command had read it. Run the audit, which names what the attempt left.',
+  key_released: 'The key was released. The client can send the request again.',
+  key_resolved: 'The sweep or another operator has resolved the key. Look at it again.',
+  key_in_review_again: 'The attempt failed again after this command had read the key. Look at the key first.',
+  lists_ready: 'The key is completed, so there is nothing to release.',
+} as const;
+
+type ResolutionErrorCode = keyof typeof MESSAGES;
+
+export class ResolutionError extends CommandError {
+  constructor(readonly code: ResolutionErrorCode) {
+    super(MESSAGES[code]);
+  }
+}
+
+/** The error code of each outcome that is not the one that the operator wanted. */
+const CODES: Record<KeyOutcome['kind'], ResolutionErrorCode> = {
+  deleted: 'key_deleted',
+  released: 'key_released',
+  payload_mismatch: 'key_released',
+  owned: 'key_in_progress',
+  in_progress: 'key_in_progress',
+  in_review: 'key_in_review_again',
+  completed: 'key_resolved',
+  failed: 'key_resolved',
+};
+
+/**
+ * Resumes an attempt for an operator, if it requires review or its lease has expired. Afterwards its lists are ready
+ * and the response is stored. A resume can be stopped at any point and repeated. If two run at the same time, one is rejected.
+ *
+ * @returns the stored response, even if another process completed the key
+ * @throws ResolutionError; the error that ended the try, such as UnusablePayloadError; as `takeOver` does
+ */
+export async function resume(
+  record: KeyRecord,
+  operator: OperatorDecision,
+  db: Database,
+  context: WorkContext,
+): Promise<string> {
+  const key = { reference: keyDocument(db, record.boq_list_id), db, context };
+  const { outcome, cause } = await takeOver(record, operator, key);
+  if (outcome.kind === 'completed') return outcome.response;
+  if (outcome.kind !== 'failed' || cause === undefined) throw new ResolutionError(CODES[outcome.kind]);
+  if (!(cause instanceof StoppedError)) throw cause as Error;
+  throw new StoppedError(`${cause.message}. The sweep resumes the attempt, or you can resume it again.`);
+}
+
+/**
+ * Gives up an attempt that requires review, has an expired lease, or completed without lists. Any lists are `failed`
+ * afterwards, and the next request for the key starts a new attempt. A release can be repeated.
+ *
+ * @throws ResolutionError, or as `retry` does
+ */
+export async function release(
+  record: KeyRecord,
+  operator: OperatorDecision,
+  db: Database,
+  context: WorkContext,
+): Promise<void> {
+  const key = { reference: keyDocument(db, record.boq_list_id), db, context };
+  const event = { kind: 'release', attempt: record, operator } as const;
+  const outcome = await retry(() => applyEvent(key, event), context, 'outage');
+  if (outcome.kind === 'completed') throw new ResolutionError('lists_ready');
+  if (outcome.kind !== 'released') throw new ResolutionError(CODES[outcome.kind]);
+}

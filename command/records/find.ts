@@ -1,0 +1,147 @@
+import { FieldPath, type DocumentSnapshot, type Query, type QueryDocumentSnapshot } from 'firebase-admin/firestore';
+import { isDocumentId } from '../../functions/src/lib/document-id';
+import { collections, subcollections } from '../../functions/src/lib/firestore/collections';
+import type { Database } from '../../functions/src/lib/firestore/database';
+import {
+  keyDocument,
+  keyRecords,
+  toKeySnapshot,
+  type KeyReference,
+  type KeySnapshot,
+} from '../../functions/src/lib/repositories/keys';
+import { requestDocument } from '../../functions/src/lib/repositories/requests';
+import type { KeyRecord, KeyStatus } from '../../functions/src/lib/schemas/key-record';
+
+/** Finds stored records for the command and the audit, which retry after an error, and for the data pages, which do not. */
+
+/** A key whose record exists and parses. */
+export type ReadableKey = KeySnapshot & { record: KeyRecord };
+
+export const isReadable = (key: KeySnapshot): key is ReadableKey =>
+  key.record !== undefined && key.record !== 'unreadable';
+
+/** The types of an id: the name of the field that holds it, or `hash` for the id of a key record. */
+export const ID_TYPES = [
+  'boq_list_id',
+  'hash',
+  'document_id',
+  'price_list_id',
+  'expected_forward_cost_id',
+  'request_id',
+] as const;
+
+export type IdType = (typeof ID_TYPES)[number];
+
+/** The type of the document ids in each collection. */
+export const ID_TYPE_OF = {
+  [collections.priceListIdempotency]: 'hash',
+  [collections.priceListRequests]: 'document_id',
+  [collections.expectedForwardCosts]: 'expected_forward_cost_id',
+  [collections.priceLists]: 'price_list_id',
+} as const satisfies Record<string, IdType>;
+
+export interface FoundKey {
+  key: KeySnapshot;
+  /** The types of id for which the id matches the key. */
+  idTypes: IdType[];
+  /** The request records by which the id leads to the key. */
+  requests: DocumentSnapshot[];
+}
+
+/**
+ * Finds the keys that an id matches as any of these types. Clients choose their `boq_list_id` and request
+ * ids, so one id can match the keys of several clients, and all types are tried.
+ */
+export async function findKeys(db: Database, id: string, idTypes: readonly IdType[] = ID_TYPES): Promise<FoundKey[]> {
+  const found = new Map<string, Omit<FoundKey, 'key'>>();
+  const add = ({ path }: KeyReference, idType: IdType, request?: DocumentSnapshot) => {
+    const { idTypes, requests } = found.get(path) ?? { idTypes: [], requests: [] };
+    const isKnown = idTypes.includes(idType);
+    found.set(path, {
+      idTypes: isKnown ? idTypes : [...idTypes, idType],
+      requests: request === undefined ? requests : [...requests, request],
+    });
+  };
+  const matches = await Promise.all(idTypes.map((idType) => findRequests(db, id, idType)));
+  for (const [i, idType] of idTypes.entries()) {
+    if (idType === 'boq_list_id') add(keyDocument(db, id), idType);
+    else if (idType === 'hash' && isDocumentId(id)) add(keyRecords(db).doc(id), idType);
+    for (const request of matches[i] ?? []) {
+      const boqListId: unknown = request.get('info.boq_list_id');
+      if (typeof boqListId === 'string') add(keyDocument(db, boqListId), idType, request);
+    }
+  }
+  const keys = await getAll(
+    db,
+    [...found.keys()].map((path) => db.firestore.doc(path)),
+  );
+  return keys.flatMap((key) => {
+    const match = found.get(key.ref.path);
+    return key.exists && match !== undefined ? [{ key: toKeySnapshot(key), ...match }] : [];
+  });
+}
+
+/** Maximum number of requests that an id of one type finds, because clients can repeat a request id without limit. */
+const MAX_MATCHES = 20;
+
+/** Finds the request records that have an id of this type; none for a `boq_list_id` or a hash, which have no index. */
+export async function findRequests(db: Database, id: string, idType: IdType): Promise<DocumentSnapshot[]> {
+  if (idType === 'boq_list_id' || idType === 'hash' || !isDocumentId(id)) return [];
+  if (idType === 'document_id') return (await getAll(db, [requestDocument(db, id)])).filter(({ exists }) => exists);
+  const requests = db.firestore.collection(collections.priceListRequests);
+  return (await db.get(requests.where(idType, '==', id).limit(MAX_MATCHES))).docs;
+}
+
+/** Reads documents. For none it makes no call, because the SDK would reject the call. */
+export const getAll = (db: Database, references: readonly KeyReference[]): Promise<DocumentSnapshot[]> =>
+  references.length === 0 ? Promise.resolve([]) : db.getAll(...references);
+
+export const selectKeys = (db: Database, statuses: readonly KeyStatus[]): Query =>
+  keyRecords(db).where('status', 'in', statuses);
+
+/** The statuses of the keys that are neither completed nor released. */
+export const UNRESOLVED_STATUSES = ['processing', 'requires_review'] as const satisfies KeyStatus[];
+
+/** The collections whose documents belong to attempts. */
+export const ATTEMPT_COLLECTIONS = [
+  collections.priceListRequests,
+  collections.expectedForwardCosts,
+  collections.priceLists,
+] as const;
+
+export type AttemptCollection = (typeof ATTEMPT_COLLECTIONS)[number];
+
+/** The subcollection with the entries or the payload of each document. */
+export const SUBCOLLECTION_OF = {
+  [collections.priceListRequests]: subcollections.payload,
+  [collections.expectedForwardCosts]: subcollections.products,
+  [collections.priceLists]: subcollections.products,
+} as const satisfies Record<AttemptCollection, string>;
+
+/**
+ * Finds the next document of a collection that has entries or payload chunks, even if it does not exist. Reads one
+ * entry or chunk, because a query of the collection does not find documents that do not exist.
+ *
+ * @param after id of the previous document; '' for the first
+ */
+export async function findNextParent(
+  db: Database,
+  collection: AttemptCollection,
+  after: string,
+): Promise<string | undefined> {
+  const subcollection = SUBCOLLECTION_OF[collection];
+  // The least path below a document with a greater id. Ids in these collections have no character below U+0001.
+  const start = `${collection}/${after}\u0001/${subcollection}/\u0001`;
+  const group = db.firestore.collectionGroup(subcollection).where(FieldPath.documentId(), '>=', start);
+  const { docs } = await db.get(group.limit(1).select());
+  const [found, id] = docs[0]?.ref.path.split('/') ?? [];
+  // The query continues into other collections, which can have a subcollection of the same name.
+  return found === collection ? id : undefined;
+}
+
+/** Finds request records and lists by their id. @param idType undefined for any type */
+export async function findAttemptDocuments(db: Database, id: string, idType?: IdType) {
+  const names = ATTEMPT_COLLECTIONS.filter((name) => idType === undefined || ID_TYPE_OF[name] === idType);
+  const documents = isDocumentId(id) ? names.map((name) => db.firestore.collection(name).doc(id)) : [];
+  return (await getAll(db, documents)).filter((document) => document.exists) as QueryDocumentSnapshot[];
+}

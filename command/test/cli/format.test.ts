@@ -1,0 +1,16 @@
+import { formatCommand } from '../../cli/format';
+import { getProgram } from '../../cli/text';
+import { keyDocumentId } from '../../../functions/src/lib/schemas/key-record';
+
+/** A client can choose any id, so a printed command names the key by its hash, which no shell takes for code. */
+
+const format = (id: string, options = {}) => formatCommand('show', id, options);
+
+test('a printed command begins like the command that prints it, and names the key by its hash', () => {
+  for (const id of ['BOQ-7', '$(id)', "it's", '-x', '\u202e'])
+    expect(format(id)).toBe(`npx --no price-lists show --id-type hash ${keyDocumentId(id)}`);
+  expect(format('a', { database: '(default)' })).toContain(" show --database '(default)' --id-type");
+  expect(getProgram('/clone/node_modules/.bin/price-lists')).toBe('npx --no price-lists');
+  expect(getProgram(`${process.cwd()}/price-lists.cjs`)).toBe('node price-lists.cjs');
+  expect(getProgram(`${process.cwd()}/my files/price-lists.cjs`)).toBe("node 'my files/price-lists.cjs'");
+});

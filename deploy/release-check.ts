@@ -1,0 +1,162 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runProgram } from '../dev/run/programs';
+import { readArguments } from '../dev/arguments.mjs';
+
+const USAGE = `Usage: npm run release:check -- [TAG] [--with REVISION]
+
+Checks what a change must pass besides .ci/run:
+
+1. If a tag is given, the versions agree with it.
+2. The API description breaks no client of an earlier revision.
+3. This code and that revision take over each other's attempts. This check takes some minutes.
+
+The third check also runs if the second fails, and both are reported.
+
+--with  the earlier revision (default: the newest earlier tag v…, or the parent commit if there is none)`;
+
+/**
+ * Deliberate breaks, each with its reason. A line counts only if the earlier revision lacks it, so old lines can stay.
+ * The names are those that this program prints, and {@link STORED_DATA}.
+ */
+const ACCEPTED_BREAKS = 'deploy/accepted-breaks.json';
+
+/** The name of a breaking change of stored records. If that change is accepted, the versions need not take over each other's attempts. */
+const STORED_DATA = 'stored data';
+
+type Breaks = Readonly<Record<string, string>>;
+
+async function main(): Promise<void> {
+  const options = { with: { type: 'string' } } as const;
+  const { values, positionals } = readArguments(USAGE, { options, allowPositionals: true });
+  const [tag] = positionals;
+  if (tag !== undefined) compareVersions(tag);
+  const earlier = values.with ?? (await findEarlier(tag));
+  const accepted = await readNewBreaks(earlier);
+  const folder = mkdtempSync(join(tmpdir(), 'release-check-'));
+  const problems: string[] = [];
+  try {
+    for (const check of [compareDescriptions, rollOut])
+      await check(earlier, accepted, folder).catch((error: unknown) => problems.push((error as Error).message));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+  if (problems.length > 0) throw new Error(problems.join('\n\n'));
+}
+
+/** @throws Error if there is no earlier tag and no parent commit */
+async function findEarlier(tag: string | undefined): Promise<string> {
+  const options = ['--tags', '--abbrev=0', '--match', 'v*', '--exclude', tag ?? ''];
+  const find = async (...args: string[]) => (await git(...args)).trim();
+  return find('describe', ...options)
+    .catch(() => find('rev-parse', '--verify', '--short', 'HEAD^'))
+    .catch(() => {
+      throw new Error('There is nothing to compare with: no earlier tag v… and no parent commit. Use --with REVISION.');
+    });
+}
+
+/** @returns the accepted breaks that the earlier revision lacks. @throws Error if there is no such revision */
+async function readNewBreaks(earlier: string): Promise<Breaks> {
+  await git('rev-parse', '--verify', '--quiet', `${earlier}^{commit}`).catch(() => {
+    throw new Error(`There is nothing to compare with: this clone has no revision ${earlier}.`);
+  });
+  const text = await git('show', `${earlier}:${ACCEPTED_BREAKS}`).catch(() => '{}');
+  const before = JSON.parse(text) as Breaks;
+  const now = Object.entries(readJson(ACCEPTED_BREAKS) as Breaks);
+  return Object.fromEntries(now.filter(([name, reason]) => before[name] !== reason));
+}
+
+/** Compares the versions of manifests, description and changelog with a tag. The client has its own version. @throws Error unless they agree */
+function compareVersions(tag: string): void {
+  const files = ['package.json', 'functions/package.json'];
+  const versions = files.map((file) => [file, (readJson(file) as Versioned).version]);
+  versions.push(['docs/openapi.json', (readJson('docs/openapi.json') as { info: Versioned }).info.version]);
+  const newest = /^## (\d+\.\d+\.\d+) - \d{4}-\d{2}-\d{2}$/m.exec(readFileSync('CHANGELOG.md', 'utf8'));
+  versions.push(['the newest dated section of CHANGELOG.md', newest?.[1] ?? 'none']);
+  versions.push([`the tag ${tag}`, tag.replace(/^v/, '')]);
+  if (new Set(versions.map(([, version]) => version)).size === 1) return;
+  throw new Error(['The versions differ:', ...versions.map(([place, version]) => `  ${version}  ${place}`)].join('\n'));
+}
+
+interface Versioned {
+  version: string;
+}
+
+const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
+
+interface DescriptionDiff {
+  changes: { path: string; impact: string; verdicts: { impact: string; message: string }[] }[];
+}
+
+/** Compares the description with an earlier one. @throws Error with the breaks that are not accepted */
+async function compareDescriptions(earlier: string, accepted: Breaks, folder: string): Promise<void> {
+  const before = join(folder, 'before.json');
+  const report = join(folder, 'diff.json');
+  writeFileSync(before, await git('show', `${earlier}:docs/openapi.json`));
+  // Without these variables, Redocly asks the registry for a newer version of itself and reports its use.
+  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  const options = ['--format', 'json', '--output', report, '--fail-on', 'none'];
+  const command = ['node_modules/@redocly/cli/bin/cli.js', 'diff', before, 'docs/openapi.json', ...options];
+  const { status, stderr } = spawnSync(process.execPath, command, { encoding: 'utf8', env });
+  if (status !== 0) throw new Error(`docs/openapi.json could not be compared with that of ${earlier}:\n${stderr}`);
+
+  const { changes } = readJson(report) as DescriptionDiff;
+  const breaking = changes.flatMap(({ path, verdicts }) =>
+    verdicts.flatMap(({ impact, message }) => (impact === 'major' ? [`${toOperation(path)}: ${message}`] : [])),
+  );
+  for (const change of breaking) if (accepted[change]) console.log(`Accepted: ${change} ${accepted[change]}`);
+  const rejected = breaking.filter((change) => !accepted[change]);
+  if (rejected.length === 0) {
+    console.log(`docs/openapi.json breaks no client of ${earlier}.`);
+    return;
+  }
+  throw new Error(
+    [`docs/openapi.json breaks clients of ${earlier}:`, ...rejected.map((change) => `  ${change}`)].join('\n') +
+      `\nTo accept a change, add its name with the reason to ${ACCEPTED_BREAKS}.`,
+  );
+}
+
+/** Turns `#/paths/~1getTeams/get/…` into `GET /getTeams`. */
+function toOperation(path: string): string {
+  const [, operationPath, method] = /^#\/paths\/([^/]+)\/(\w+)\//.exec(path) ?? [];
+  return operationPath === undefined ? path : `${method?.toUpperCase()} ${operationPath.replaceAll('~1', '/')}`;
+}
+
+async function rollOut(earlier: string, accepted: Breaks, folder: string): Promise<void> {
+  if (accepted[STORED_DATA] !== undefined) {
+    console.log(`Accepted: ${STORED_DATA}. ${accepted[STORED_DATA]} So the takeover is not checked.`);
+    return;
+  }
+  const { checkHandover } = await import('./rollout');
+  const today = { name: 'this code', folder: process.cwd() };
+  const elder = { name: earlier, folder: join(folder, 'earlier') };
+  console.log(`Checking out and building ${earlier}`);
+  await git('worktree', 'add', '--detach', elder.folder, earlier);
+  try {
+    await runProgram('npm', ['ci', '--prefer-offline', '--no-audit', '--no-fund'], { cwd: elder.folder });
+    await runProgram('npm', ['run', 'build'], { cwd: elder.folder });
+    for (const [from, to] of [
+      [elder, today],
+      [today, elder],
+    ] as const) {
+      console.log(`Handing over from ${from.name} to ${to.name}`);
+      await checkHandover(from, to);
+    }
+  } finally {
+    await git('worktree', 'remove', '--force', elder.folder);
+  }
+  console.log(`${earlier} and this code take over each other's attempts in both directions.`);
+}
+
+/** Runs git with the user's own settings, such as `safe.directory`. */
+const git = async (...args: string[]): Promise<string> => {
+  const env = { GIT_CONFIG_GLOBAL: undefined, GIT_CONFIG_SYSTEM: undefined };
+  return (await runProgram('git', args, { maxBuffer: 64 * 1024 * 1024, env })).stdout;
+};
+
+main().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+});

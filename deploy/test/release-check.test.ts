@@ -1,0 +1,90 @@
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { devNull } from 'node:os';
+import { join, resolve } from 'node:path';
+import { cleanUp, temporaryFolder } from '../../test/harness/local-server';
+import { runProgramSync } from '../../dev/run/programs';
+
+/** Tests `npm run release:check`, which compares a checkout with an earlier revision. The checkouts here have only the files that it reads. */
+
+afterAll(cleanUp);
+
+const TSX = require.resolve('tsx');
+
+const runCheck = (cwd: string, ...args: string[]) =>
+  runProgramSync(process.execPath, ['--import', TSX, resolve('deploy/release-check.ts'), ...args], { cwd });
+
+function git(cwd: string, ...args: string[]): void {
+  const env = { GIT_CONFIG_GLOBAL: devNull, GIT_CONFIG_SYSTEM: devNull };
+  expect(runProgramSync('git', args, { cwd, env })).toMatchObject({ status: 0 });
+}
+
+function commit(cwd: string): void {
+  git(cwd, 'add', '.');
+  git(cwd, '-c', 'user.name=a', '-c', 'user.email=a@example.com', 'commit', '--quiet', '--message', 'x');
+}
+
+const BREAKS = 'deploy/accepted-breaks.json';
+const DESCRIPTION = 'docs/openapi.json';
+
+const write = (folder: string, file: string, value: object) =>
+  writeFileSync(join(folder, file), JSON.stringify(value, null, 2));
+
+/** Creates a checkout with one commit. Its description has one field more than docs/openapi.json. */
+function createCheckout(): string {
+  const folder = temporaryFolder();
+  for (const name of ['docs', 'scripts', 'functions']) mkdirSync(join(folder, name));
+  const description = JSON.parse(readFileSync(DESCRIPTION, 'utf8')) as {
+    components: { schemas: { Team: { properties: object } } };
+  };
+  Object.assign(description.components.schemas.Team.properties, { gone: { type: 'string' } });
+  write(folder, DESCRIPTION, description);
+  for (const file of ['package.json', 'functions/package.json', 'CHANGELOG.md']) cpSync(file, join(folder, file));
+  write(folder, BREAKS, {});
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+  git(folder, 'init', '--quiet');
+  commit(folder);
+  return folder;
+}
+
+/** Removes the additional field from the description of a checkout, which breaks clients. */
+const breakDescription = (folder: string) => cpSync(DESCRIPTION, join(folder, DESCRIPTION));
+
+const STORED_DATA = { 'stored data': 'A field has another unit.' };
+
+test('release:check fails for a tag whose version is not that of the packages, and names that tag', () => {
+  const { status, stderr } = runCheck('.', 'v9.9.9');
+  expect(status).toBe(1);
+  expect(stderr).toContain('  9.9.9  the tag v9.9.9\n');
+});
+
+test('release:check fails without an earlier tag and a parent commit, or without the named revision', () => {
+  const folder = createCheckout();
+  expect(runCheck(folder)).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('There is nothing to compare with: no earlier tag v… and no parent') as string,
+  });
+  expect(runCheck(folder, '--with', '0'.repeat(40))).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('There is nothing to compare with: this clone has no revision 000') as string,
+  });
+});
+
+test('a break fails with its name while the takeover is still tried, and an accepted break does not fail', () => {
+  const folder = createCheckout();
+  breakDescription(folder);
+  commit(folder);
+  const { status, stdout, stderr } = runCheck(folder);
+  expect(status).toBe(1);
+  const [, name = 'none'] =
+    /breaks clients of [0-9a-f]{7,}:\n {2}([^\n]*`gone` of `Team` was removed\.)\n/.exec(stderr) ?? [];
+  expect(stderr).toContain(`To accept a change, add its name with the reason to ${BREAKS}.`);
+  expect(stdout).toMatch(/^Checking out and building [0-9a-f]{7,}$/m);
+  // The earlier revision cannot be built, because it has no lock file.
+  expect(stderr).toMatch(/\n\n.*npm ci/s);
+
+  write(folder, BREAKS, { ...STORED_DATA, [name]: 'Nobody reads it.' });
+  const accepted = runCheck(folder);
+  expect(accepted).toMatchObject({ status: 0, stderr: '' });
+  expect(accepted.stdout).toContain(`Accepted: ${name} Nobody reads it.`);
+  expect(accepted.stdout).toContain('Accepted: stored data. A field has another unit. So the takeover is not checked.');
+});

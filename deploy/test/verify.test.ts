@@ -1,0 +1,99 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
+import { join } from 'node:path';
+import { respond, startStub } from '../../test/harness/stub-service';
+import { readKeyFile } from '../verify/key-file';
+import { runProgram, runProgramSync } from '../../dev/run/programs';
+import {
+  cleanUp,
+  createFirestoreClient,
+  startLocalServer,
+  temporaryFolder,
+  type LocalServer,
+} from '../../test/harness/local-server';
+
+/** Tests `npm run verify` against `npm start`. */
+
+function writeKeyFile(content: string | Buffer): string {
+  const file = join(temporaryFolder(), 'key');
+  writeFileSync(file, content);
+  return file;
+}
+
+const keyFile = writeKeyFile('local-dev-key\n');
+let local: LocalServer;
+let url: string;
+beforeAll(async () => {
+  local = await startLocalServer({});
+  url = local.address('getTeams').replace(/\/getTeams$/, '');
+});
+afterAll(cleanUp);
+
+const PROGRAM = ['--import', 'tsx', 'deploy/verify.ts'];
+
+const verify = (...args: string[]) => runProgramSync(process.execPath, [...PROGRAM, ...args]);
+
+test('every operation responds as described, and the program writes nothing', async () => {
+  const { status, stdout } = verify('--url', `${url}//`, '--key-file', keyFile);
+  expect(stdout).not.toContain('FAILED');
+  expect(stdout).toMatch(/ok {6}getWarehouses: preflight of another origin 403\n/);
+  for (const each of ['getOrdersByTeam: status WAITING', 'supplyOrdersInvoices: status 0'])
+    expect(stdout).toContain(`ok      ${each} 200\n`);
+  expect(status).toBe(0);
+  const db = createFirestoreClient(local.firestoreAddress);
+  expect((await db.collection('price_list_idempotency').get()).size).toBe(0);
+  await db.terminate();
+});
+
+test('with a market, the program creates a price list, and sends its key again, with the same payload and with another', () => {
+  const { status, stdout } = verify('--url', url, '--key-file', keyFile, '--market', 'mkt-ken');
+  expect(stdout).toMatch(
+    /: creates verify-.*\nok .*: the same request gets the same response\nok .*: another payload is 409\n/,
+  );
+  expect(status).toBe(0);
+});
+
+test('the checks pass during a pause of writes, and the request in docs/runbook.md shows the pause', async () => {
+  const paused = await startLocalServer({ WRITES_PAUSED: 'true' });
+  const address = paused.address('getTeams').replace(/\/getTeams$/, '');
+  expect(verify('--url', address, '--key-file', keyFile)).toMatchObject({ status: 0 });
+  const [command = ''] = /sed .*\n *curl .*addPriceLists"/.exec(readFileSync('docs/runbook.md', 'utf8')) ?? [];
+  const send = (base: string) =>
+    runProgramSync('sh', ['-c', `cat "$1" | ${command.replace(/https:.*net/, base)}`, 'sh', keyFile]).stdout;
+  expect(send(address)).toMatch(/^HTTP\/1\.1 503 [^]*"Price lists are paused"/);
+  expect(send(url)).toMatch(/^HTTP\/1\.1 400 /);
+});
+
+test('the program names each response that is not as described', async () => {
+  const stub = await startStub(Array<RequestListener>(50).fill(respond(200, '{}')));
+  const run = runProgram(process.execPath, [...PROGRAM, '--url', stub.url, '--key-file', keyFile]);
+  const stdout = expect.stringMatching(/^FAILED {2}getTeams: 200\n[^]*\n0 of \d+ checks passed\n$/m) as string;
+  await expect(run).rejects.toMatchObject({ code: 1, stdout });
+});
+
+test('with wrong arguments the program says what is wrong and exits with 64', () => {
+  const { status, stderr } = verify('--url', url);
+  expect([status, stderr]).toEqual([64, expect.stringContaining('--url and --key-file are required.')]);
+  const notHttp = verify('--url', '127.0.0.1:5001', '--key-file', keyFile);
+  expect([notHttp.status, notHttp.stderr]).toEqual([64, expect.stringContaining('--url must begin with http')]);
+});
+
+describe('the key file', () => {
+  test('can have a byte order mark, a blank line and a comment before the key', () => {
+    expect(readKeyFile(writeKeyFile('\ufeff\n# a comment\r\nlocal-dev-key\r\n'))).toBe('local-dev-key');
+  });
+
+  test('can have a key outside ASCII, which is sent as the bytes of its UTF-8', () => {
+    const key = 'Schlüssel-ключ';
+    expect(readKeyFile(writeKeyFile(key))).toBe(Buffer.from(key).toString('latin1'));
+  });
+
+  test.each<[string, Buffer]>([
+    ['in UTF-16, as PowerShell writes it,', Buffer.from('\ufefflocal-dev-key\r\n', 'utf16le')],
+    ['with a space in the key', Buffer.from('local dev-key\n')],
+    ['with the digest of a key', Buffer.from(`verify:${'0'.repeat(64)}\n`)],
+    ['without a key', Buffer.from('# none yet\n')],
+  ])('%s is rejected', (_, bytes) => {
+    expect(() => readKeyFile(writeKeyFile(bytes))).toThrow('does not begin with an API key');
+  });
+});

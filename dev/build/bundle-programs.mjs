@@ -1,0 +1,32 @@
+import '../../functions/node-version.cjs';
+import { build } from 'esbuild';
+import repositoryLock from '../../package-lock.json' with { type: 'json' };
+import { readArguments, refuseArguments } from '../arguments.mjs';
+import { listBundled, NOT_BUNDLED } from './production.mjs';
+
+const USAGE = `Usage: node dev/build/bundle-programs.mjs FOLDER
+
+Bundles each program that needs rights in a project to one file in FOLDER: the operator's command (price-lists.cjs), and the
+checks before and after a deployment (deploy-check.cjs, verify.cjs). The command needs only Node. The checks also need this
+repository, and deploy-check.cjs needs the package firebase-functions to be installed.`;
+
+const PROGRAMS = ['command/cli/price-lists.ts', 'deploy/deploy-check.ts', 'deploy/verify.ts'];
+
+const [folder, ...others] = readArguments(USAGE, { allowPositionals: true }).positionals;
+if (folder === undefined || others.length > 0) refuseArguments('Name one FOLDER.', USAGE);
+
+const { metafile } = await build({
+  entryPoints: PROGRAMS,
+  outdir: folder,
+  entryNames: '[name]',
+  outExtension: { '.js': '.cjs' },
+  bundle: true,
+  platform: 'node',
+  target: 'node22',
+  // Ends the program with a message on an older Node, such as that of a Cloud Shell.
+  inject: ['functions/node-version.cjs'],
+  external: NOT_BUNDLED,
+  metafile: true,
+  logLevel: 'warning',
+});
+listBundled(metafile, repositoryLock);

@@ -1,0 +1,61 @@
+import type { ErrorCode } from '../../../functions/src/lib/errors';
+import { MAX_FIELD_ERRORS } from '../../../functions/src/lib/schemas/add-price-lists';
+import type { HeaderName } from './headers';
+import type { Operation } from './operations';
+
+/** What each error means to a client, and what to do about it. */
+export const errorDescriptions: Record<ErrorCode, string> = {
+  validation_failed: `The body breaks a rule; \`errors\` names the fields, for add price lists at most ${MAX_FIELD_ERRORS}. Correct the body before you send it again.`,
+  invalid_api_key: 'The API key is missing or invalid.',
+  origin_not_allowed: 'The preflight came from an origin that is not allowed.',
+  method_not_allowed: 'The operation does not accept this method. `Allow` names its method. `HEAD` also gets 405.',
+  request_timeout: 'The body did not arrive in time. Send it again.',
+  idempotency_key_reused: 'The `boq_list_id` belongs to another payload. Do not retry: use a new identifier.',
+  request_in_progress: 'The service is still processing this payload. Send it again after the time in `Retry-After`.',
+  review_required:
+    'An earlier attempt failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support. If the operator has just released the `boq_list_id`, the request succeeds when you send it again.',
+  payload_too_large:
+    'The body is too large as sent or inflated, has too many values, or is too large to be stored. `X-Payload-Limit-Scope` and `X-Payload-Limit-Bytes` name the limit.',
+  api_key_not_configured: 'The service has no API key. Contact support.',
+  creation_failed:
+    'The creation failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support.',
+  internal_error: 'The service failed. Send the request again, which is safe for every operation.',
+  writes_paused: 'An operator has paused price lists. Send the request again after the time in `Retry-After`.',
+};
+
+/** Headers that an error response can have besides the common ones. */
+export const errorHeaders: Partial<Record<ErrorCode, HeaderName[]>> = {
+  invalid_api_key: ['WWW-Authenticate'],
+  method_not_allowed: ['Allow'],
+  payload_too_large: ['X-Payload-Limit-Bytes', 'X-Payload-Limit-Scope'],
+  request_in_progress: ['Retry-After'],
+  review_required: ['Retry-After'],
+  creation_failed: ['Retry-After'],
+  writes_paused: ['Retry-After'],
+};
+
+/** Names of the responses that several operations share, by the errors of the response. */
+export const sharedResponses: Record<string, string> = {
+  invalid_api_key: 'Unauthorized',
+  method_not_allowed: 'MethodNotAllowed',
+  request_timeout: 'RequestTimeout',
+  payload_too_large: 'PayloadTooLarge',
+  'api_key_not_configured,internal_error': 'ServerError',
+};
+
+const COMMON_ERRORS: ErrorCode[] = [
+  'invalid_api_key',
+  'method_not_allowed',
+  'api_key_not_configured',
+  'internal_error',
+];
+const BODY_ERRORS: ErrorCode[] = ['validation_failed', 'request_timeout', 'payload_too_large'];
+
+export const PREFLIGHT_ERRORS: ErrorCode[] = ['origin_not_allowed', 'internal_error'];
+
+/** Returns the errors of an operation. Its preflight has {@link PREFLIGHT_ERRORS}. */
+export const getErrorCodes = ({ request, errors = [] }: Operation): ErrorCode[] => [
+  ...COMMON_ERRORS,
+  ...(request === undefined ? [] : BODY_ERRORS),
+  ...errors,
+];

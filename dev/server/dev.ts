@@ -1,0 +1,27 @@
+import { spawn } from 'node:child_process';
+import { readArguments } from '../arguments.mjs';
+import { onStopRequest } from './stop-requests';
+
+/** `npm run dev` serves the source files and restarts whenever one of them is saved, by the watch mode of tsx. */
+
+const USAGE = `Usage: npm run dev [-- --inspect]
+
+Serves the functions from their source files until Ctrl-C, and restarts them whenever a file is saved. It reads the environment variables of
+npm start (CONTRIBUTING.md#local-environment-variables).
+
+--inspect  lets a debugger attach to port 9229`;
+
+const { inspect = false } = readArguments(USAGE, { options: { inspect: { type: 'boolean' } } }).values;
+const watch = ['node_modules/tsx/dist/cli.mjs', 'watch', '--clear-screen=false', ...(inspect ? ['--inspect'] : [])];
+// tsx waits for ever if the same Ctrl-C ends the server first. In their own process group, neither gets a Ctrl-C from the terminal.
+const watched = spawn(
+  process.execPath,
+  ['--disable-warning=ExperimentalWarning', ...watch, 'dev/server/start.ts', '--sources'],
+  {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    detached: process.platform !== 'win32',
+  },
+);
+onStopRequest(() => watched.kill('SIGTERM'));
+process.once('exit', () => watched.kill('SIGTERM'));
+watched.once('exit', (code) => process.exit(code ?? 1));

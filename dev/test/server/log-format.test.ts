@@ -1,0 +1,35 @@
+import { formatLogEntry, installLogFormat } from '../../server/log-format';
+
+const time = new Date(2026, 10, 21, 9, 5, 7, 42);
+const entry = { severity: 'NOTICE', message: 'getTeams answered 401', status: 401, reason: 'no API key', count: null };
+
+test('a line has the time of day, the severity and the message, and all fields unless it is routine', () => {
+  expect(formatLogEntry(entry, time)).toBe(
+    "09:05:07 NOTICE  getTeams answered 401 { status: 401, reason: 'no API key', count: null }",
+  );
+  expect(formatLogEntry({ ...entry, severity: 'INFO' }, time)).toBe('09:05:07 INFO    getTeams answered 401');
+});
+
+test('a stack follows on its own lines', () => {
+  expect(formatLogEntry({ ...entry, stack: '    at a\n    at b' }, time)).toMatch(/}\n {4}at a\n {4}at b$/);
+});
+
+test('control characters do not reach the terminal', () => {
+  const hostile = { severity: 'NOTICE', message: 'a\x1b[2Jb\x07\rc', reason: 'd \x9b2J e', stack: '\x1b[31m' };
+  expect(formatLogEntry(hostile, time)).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/);
+});
+
+test('only log entries change on the console, and those of a sweep without results are left out', () => {
+  const info = jest.spyOn(console, 'info').mockReturnValue();
+  installLogFormat();
+  const idle = { severity: 'INFO', event: 'sweep_ended', resumed: 0, deferred: 0 };
+  for (const text of ['plain text', '{not json', '{"message":"no severity"}', JSON.stringify(idle)]) console.info(text);
+  for (const result of ['resumed', 'deferred']) console.info(JSON.stringify({ ...idle, message: result, [result]: 1 }));
+  expect(info.mock.calls.map(([line]) => String(line))).toEqual([
+    'plain text',
+    '{not json',
+    '{"message":"no severity"}',
+    expect.stringMatching(/ INFO {4}resumed$/),
+    expect.stringMatching(/ INFO {4}deferred$/),
+  ]);
+});

@@ -1,0 +1,38 @@
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { runPriceLists } from '../../command/cli/main';
+
+export interface CommandOutput {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+/** Runs a command in this process, because it takes longer to start another process. */
+export const runCommand = (...args: string[]): Promise<CommandOutput> => runWithInput(new PassThrough(), args);
+
+/** Runs a command whose input is a terminal, in which the operator has typed a line. */
+export function runCommandAtTerminal(line: string, ...args: string[]): Promise<CommandOutput> {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true });
+  stdin.write(`${line}\n`);
+  return runWithInput(stdin, args);
+}
+
+async function runWithInput(stdin: PassThrough, args: string[]): Promise<CommandOutput> {
+  // A pseudo-terminal without a size has 0 columns.
+  const stdout = Object.assign(new PassThrough(), { columns: 0 });
+  const stderr = new PassThrough();
+  const output = Promise.all([text(stdout), text(stderr)]);
+  const code = await runPriceLists(args, { stdin, stdout, stderr }, () => new AbortController().signal);
+  stdout.end();
+  stderr.end();
+  const [out, err] = await output;
+  return { code, out, err };
+}
+
+/** Parses what a command prints with `--json`: one value in each line. */
+export const parseLines = (out: string): unknown[] =>
+  out
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as unknown);

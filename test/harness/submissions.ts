@@ -1,0 +1,34 @@
+import { parseJson } from '../../functions/src/lib/json';
+import {
+  parsePriceLists,
+  type PriceListInfo,
+  type PriceListSubmission,
+  type ProductPrices,
+} from '../../functions/src/lib/schemas/add-price-lists';
+
+export interface PriceListBody {
+  info: PriceListInfo;
+  products: Record<string, ProductPrices>;
+}
+
+/** Parses a body as the service does. @throws ValidationError */
+export const parseSubmission = (body: unknown): PriceListSubmission => parsePriceLists(parseJson(JSON.stringify(body)));
+
+/** Creates a body of `count` products with distinct ids and prices. */
+export function createPriceListBody(count: number, info: Partial<PriceListBody['info']> = {}): PriceListBody {
+  const products = Object.fromEntries(
+    Array.from({ length: count }, (_, i) => [
+      `product-${i}`,
+      { price_list_price: i + 0.25, expected_forward_cost_price: i },
+    ]),
+  );
+  // All fields, so that each test that runs the audit sends them through a creation.
+  const all: Required<PriceListInfo> = {
+    market_id: 'market-1',
+    boq_list_id: 'boq-1',
+    currency_iso: 'usd',
+    date: '06/2026',
+    name: 'June',
+  };
+  return { info: { ...all, ...info }, products };
+}

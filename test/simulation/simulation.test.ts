@@ -1,0 +1,81 @@
+import { gunzipSync } from 'node:zlib';
+import { Firestore } from 'firebase-admin/firestore';
+import { startFirestore, type EmbeddedFirestore } from '../../emulator/src';
+import { configureClient } from '../../functions/src/lib/firestore/database';
+import { useFirestoreEmulator } from '../harness/firestore';
+import { BREAKS } from './breaks';
+import { InvariantViolation, runSchedule } from './schedule';
+import { virtualTime, type BrokenParts } from './world';
+
+/**
+ * Runs schedules one after another, each against an empty embedded Firestore. By default they are
+ * always the same, so a failure comes from the change under test. `SIMULATION_SCHEDULES` sets how
+ * many run, and `SIMULATION_SEED` the first seed. A failure prints its trace and the command that repeats it.
+ */
+
+const getSeeds = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
+
+const seeds = getSeeds(Number(process.env['SIMULATION_SEED'] ?? 1), Number(process.env['SIMULATION_SCHEDULES'] ?? 28));
+
+/** Maximum number of schedules until one detects a break. One of the first two does, unless the service's calls have changed since breaks.ts chose the seeds. */
+const SCHEDULES_PER_BREAK = 100;
+
+const PROJECT = 'simulation';
+
+/** Inflates without zlib's thread, so that it ends before the simulation continues another process. */
+function inflate(packed: Buffer, callback: (error: null, text: Buffer) => void): void {
+  callback(null, gunzipSync(packed));
+}
+
+jest.mock('node:zlib', () => ({ ...jest.requireActual<object>('node:zlib'), gunzip: inflate }));
+
+let embedded: EmbeddedFirestore;
+let db: Firestore;
+
+beforeAll(async () => {
+  // The Firestore SDK captures a stack trace for each call. Short traces save time.
+  Error.stackTraceLimit = 1;
+  embedded = await startFirestore({ clock: () => virtualTime.now });
+  useFirestoreEmulator(embedded.address, PROJECT);
+  db = configureClient(new Firestore({ projectId: PROJECT }));
+});
+
+afterAll(async () => {
+  await db.terminate();
+  await embedded.close();
+});
+
+function run(seed: number, broken?: BrokenParts) {
+  embedded.clear();
+  return runSchedule(seed, db, embedded, broken);
+}
+
+test(`${seeds.length} schedules from seed ${seeds[0]} violate nothing`, async () => {
+  for (const seed of seeds) {
+    try {
+      await run(seed);
+    } catch (error) {
+      if (!(error instanceof InvariantViolation)) throw error;
+      const command = `SIMULATION_SEED=${seed} SIMULATION_SCHEDULES=1 npx jest test/simulation -t violate`;
+      throw new Error(`${error.trace.join('\n')}\n\n${error.message}\n${command}`, { cause: error });
+    }
+  }
+}, 86_400_000);
+
+test('the same seed makes the same schedule, to the last call', async () => {
+  for (const seed of [4, 5]) {
+    const trace = await run(seed);
+    expect(await run(seed)).toEqual(trace);
+  }
+});
+
+describe('a service that is broken on purpose', () => {
+  test.each(Object.entries(BREAKS))('is caught: %s', async (_, { caught, seed: first = 1, ...broken }) => {
+    const runSchedules = async () => {
+      for (const seed of getSeeds(first, SCHEDULES_PER_BREAK)) await run(seed, broken);
+    };
+    const violation: unknown = await runSchedules().catch((error: unknown) => error);
+    expect(violation).toBeInstanceOf(InvariantViolation);
+    expect(violation).toMatchObject({ message: expect.stringMatching(caught) as string });
+  });
+});

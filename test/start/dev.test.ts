@@ -1,0 +1,81 @@
+import { readFileSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { REGION } from '../../functions/src/lib/region';
+import { createCheckout, editFile } from '../harness/checkout';
+import {
+  call,
+  cleanUp,
+  createFirestoreClient,
+  NPM_RUN_DEV,
+  startLocalServer,
+  temporaryFolder,
+  type LocalServer,
+} from '../harness/local-server';
+
+/** Tests that `npm run dev` restarts the functions when a source file is saved, and keeps the stored data. */
+
+afterAll(cleanUp);
+
+const ERRORS = 'functions/src/lib/errors.ts';
+const TEAMS = 'functions/src/get-teams.ts';
+const headers = { 'x-api-key': 'local-dev-key' };
+
+/** Returns a number that grows by one whenever a start becomes ready. */
+const readyTimes = ({ output }: LocalServer) => output.stdout.split('\nReady at').length;
+
+async function waitFor(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+/** Returns the address of an operation at the port of the newest start. */
+const address = ({ output }: LocalServer, operation: string) => {
+  const origin = [...output.stdout.matchAll(/Functions +(\S+)/g)].at(-1)?.[1] ?? '';
+  return `${origin}/demo-price-lists/${REGION}/${operation}`;
+};
+
+describe('npm run dev', () => {
+  const folder = createCheckout();
+  let local: LocalServer;
+  beforeAll(async () => {
+    local = await startLocalServer({ DATA_DIR: temporaryFolder() }, NPM_RUN_DEV, folder);
+  });
+
+  /** Saves a file repeatedly until tsx notices, because tsx begins to watch it only some time after the server is ready. */
+  const reload = async (path: string, before: string, after: string) => {
+    const starts = readyTimes(local);
+    const { length } = local.output.stdout;
+    const file = join(folder, path);
+    editFile(file, before, after);
+    while (!/Restarting|Rerunning/.test(local.output.stdout.slice(length))) {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      utimesSync(file, new Date(), new Date());
+    }
+    await waitFor(() => readyTimes(local) > starts);
+  };
+
+  test('a saved file takes effect, and the data stays', async () => {
+    const db = createFirestoreClient(local.firestoreAddress);
+    await db.doc('teams/team-mine').set({ name: 'Mine', country_iso: 'FRA' });
+    await reload(ERRORS, "'Unauthorized'", "'Changed'");
+    expect((await call(address(local, 'getTeams'))).text).toBe('{"error":"Changed"}');
+    expect((await call(address(local, 'getTeams'), { headers })).text).toContain('team-mine');
+    await db.terminate();
+  });
+
+  test('a file that does not compile, or throws while it is loaded, is reported, and the next save restarts the functions', async () => {
+    const original = readFileSync(join(folder, TEAMS), 'utf8');
+    editFile(join(folder, TEAMS), original, 'export const getTeams = (;');
+    await waitFor(() => local.output.stderr.includes('get-teams.ts:1:25'));
+    expect(local.output.stderr).not.toContain('node_modules/esbuild');
+    editFile(join(folder, TEAMS), 'export const getTeams = (;', "throw new Error('not today');");
+    await waitFor(() => /not today[^]*functions\/src\/get-teams\.ts:1/.test(local.output.stderr));
+    await reload(TEAMS, "throw new Error('not today');", original);
+    expect((await call(address(local, 'getTeams'), { headers })).status).toBe(200);
+  });
+
+  test('Ctrl-C ends the command and the server with exit code 0', async () => {
+    const { stdout, stderr, ...exit } = await local.stop();
+    expect(exit).toMatchObject({ code: 0, signal: null });
+    expect(stdout + stderr).not.toContain('Previous process');
+  });
+});
