@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod';
-import { ID_TYPES } from '../records/find';
+import { OUTCOMES } from '../records/requests';
 import { FAILURE_CAUSES, KEY_STATUSES } from '../../functions/src/lib/schemas/key-record';
 import { auditRecords, type AuditCommandOptions } from './commands/audit';
 import type { CommandContext } from './commands/context';
@@ -59,24 +59,15 @@ Exit codes:
 
 const FILE_HELP = 'a new file, or to standard output if the file is -';
 
-/** The options that cannot be combined with `--other-currency`. */
-const OTHERS = ['status', 'withoutLists'];
-
 const BY_HELP = 'your name, which is stored with the key (default: your user name on this machine)';
 const REASON_HELP = 'the reason for your decision, which is stored with the key';
-const ID_HELP = 'a boq_list_id, a document_id, a request_id, the id of a list, or the hash of a key';
+const ID_HELP = 'a boq_list_id or its hash, a document_id, a request_id, the id of a list, or the path of a record';
 
 function addReadingCommands(program: Command, act: Act): void {
   program
     .command('list')
     .description('List the keys that need an operator or wait for the sweep, oldest first.')
     .addOption(new Option('--status <status...>', 'list the keys with these statuses instead').choices(KEY_STATUSES))
-    .addOption(
-      new Option('--without-lists', 'list the completed keys without lists (no market matched)').conflicts('status'),
-    )
-    .addOption(
-      new Option('--other-currency', 'list the completed keys not in the currency of their request').conflicts(OTHERS),
-    )
     .option('--limit <number>', 'how many keys to print (--json prints all)', parseLimit, 20)
     .option('--json', 'print JSON')
     .action((options: ListOptions) => act((context) => list(options, context)));
@@ -85,7 +76,6 @@ function addReadingCommands(program: Command, act: Act): void {
     .command('show')
     .description('Show one key: its status, its lists, its payload, its actions, and what you can do next.')
     .argument('<id>', ID_HELP)
-    .addOption(idTypeOption())
     .addOption(new Option('--payload <file>', `write the accepted payload to ${FILE_HELP}`).conflicts('json'))
     .addOption(
       new Option('--prices <file>', `write all stored prices as CSV to ${FILE_HELP}`).conflicts(['json', 'payload']),
@@ -103,6 +93,7 @@ function addReadingCommands(program: Command, act: Act): void {
     .option('--market <id>', 'only requests for this market_id')
     .option('--sender <name>', 'only requests with the API key of this name')
     .addOption(new Option('--status <status...>', 'only requests with these statuses').choices(KEY_STATUSES))
+    .addOption(new Option('--outcome <outcome...>', 'only completed requests with these outcomes').choices(OUTCOMES))
     .addOption(new Option('--csv', 'print CSV for a spreadsheet').conflicts('json'))
     .option('--json', 'print one JSON object in each line')
     .action((options: ReportOptions) => act((context) => report(options, context)));
@@ -115,7 +106,6 @@ function addResolvingCommands(program: Command, act: Act): void {
     .argument('[id...]', ID_HELP)
     .addOption(new Option('--cause <cause>', 'resume all keys that failed for this cause').choices(FAILURE_CAUSES))
     .option('--dry-run', 'print which keys would be resumed, and write nothing')
-    .addOption(idTypeOption())
     .option('--reason <text>', REASON_HELP, parseText)
     .option('--by <name>', BY_HELP, parseText)
     .option('--yes', 'write without asking first')
@@ -129,7 +119,6 @@ function addResolvingCommands(program: Command, act: Act): void {
     .command('release')
     .description('End the attempt of a key, so that the client can send a new request. You cannot undo this.')
     .argument('<id>', ID_HELP)
-    .addOption(idTypeOption())
     .requiredOption('--reason <text>', REASON_HELP, parseText)
     .option('--by <name>', BY_HELP, parseText)
     .option('--yes', 'write without asking first')
@@ -155,9 +144,6 @@ function addCommandsOfAllKeys(program: Command, act: Act): void {
     .option('--json', 'print JSON')
     .action((options: AuditCommandOptions) => act((context) => auditRecords(options, context)));
 }
-
-const idTypeOption = () =>
-  new Option('--id-type <type>', 'the type of the id, for an id that matches several keys').choices(ID_TYPES);
 
 /** Parses a text that must not be blank. Without this, an unset variable in `--project "$project"` would choose another project. */
 function parseText(text: string): string {

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
-import { UNRESOLVED_STATUSES, type IdType } from '../records/find';
+import { UNRESOLVED_STATUSES } from '../records/find';
+import { collections } from '../../functions/src/lib/firestore/collections';
 import { keyDocumentId, type KeyRecord } from '../../functions/src/lib/schemas/key-record';
 import { needsOperator, type KeyDetails, type KeySummary, type ListProgress, type NextStep } from './facts';
 import type { TargetOptions } from './target';
@@ -173,13 +174,17 @@ function formatAge(ms: number): string {
   return minutes < 2_880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1_440)} days`;
 }
 
-/** Returns a command that names a key by its hash, which needs no quotes in any shell. @param options name the target of the command */
+/**
+ * Returns a command that names a key by the path of its record, which matches no other key and needs no quotes in any shell.
+ *
+ * @param options name the target of the command
+ */
 export const formatCommand = (verb: string, boqListId: string, options: TargetOptions): string =>
-  formatDocumentCommand(verb, keyDocumentId(boqListId), 'hash', options);
+  formatDocumentCommand(verb, `${collections.priceListIdempotency}/${keyDocumentId(boqListId)}`, options);
 
-/** Returns a command for a document whose id has only letters, digits, hyphens and underscores. */
-export const formatDocumentCommand = (verb: string, id: string, idType: IdType, options: TargetOptions): string =>
-  `${formatVerb(verb, options)} ${formatId(id, idType)}`;
+/** Returns a command for a record whose path has only letters, digits, hyphens, underscores and slashes. */
+export const formatDocumentCommand = (verb: string, path: string, options: TargetOptions): string =>
+  `${formatVerb(verb, options)} ${path}`;
 
 function formatVerb(verb: string, { project, database }: TargetOptions): string {
   const named = Object.entries({ project, database }).map(([name, value]) =>
@@ -187,6 +192,3 @@ function formatVerb(verb: string, { project, database }: TargetOptions): string 
   );
   return `${getProgram()} ${verb}${named.join('')}`;
 }
-
-/** Returns the arguments that name a document. They include the type of the id, so no other document matches. */
-export const formatId = (id: string, idType: IdType): string => `--id-type ${idType} ${id}`;

@@ -20,8 +20,8 @@ export type ReadableKey = KeySnapshot & { record: KeyRecord };
 export const isReadable = (key: KeySnapshot): key is ReadableKey =>
   key.record !== undefined && key.record !== 'unreadable';
 
-/** The types of an id: the name of the field that holds it, or `hash` for the id of a key record. */
-export const ID_TYPES = [
+/** What an id can be: the value of one of these fields, or the hash by which a key record is stored. */
+const ID_TYPES = [
   'boq_list_id',
   'hash',
   'document_id',
@@ -30,15 +30,15 @@ export const ID_TYPES = [
   'request_id',
 ] as const;
 
-export type IdType = (typeof ID_TYPES)[number];
+type IdType = (typeof ID_TYPES)[number];
 
 /** The type of the document ids in each collection. */
-export const ID_TYPE_OF = {
+const ID_TYPE_OF: Readonly<Record<string, IdType>> = {
   [collections.priceListIdempotency]: 'hash',
   [collections.priceListRequests]: 'document_id',
   [collections.expectedForwardCosts]: 'expected_forward_cost_id',
   [collections.priceLists]: 'price_list_id',
-} as const satisfies Record<string, IdType>;
+};
 
 export interface FoundKey {
   key: KeySnapshot;
@@ -48,11 +48,24 @@ export interface FoundKey {
   requests: DocumentSnapshot[];
 }
 
+/** Parses the path of a record, such as `price_lists/ID`. */
+function parsePath(text: string): { id: string; idType: IdType } | undefined {
+  const [collection = '', id = '', ...below] = text.split('/');
+  const idType = Object.hasOwn(ID_TYPE_OF, collection) ? ID_TYPE_OF[collection] : undefined;
+  return idType !== undefined && id !== '' && below.length === 0 ? { id, idType } : undefined;
+}
+
 /**
- * Finds the keys that an id matches as any of these types. Clients choose their `boq_list_id` and request
- * ids, so one id can match the keys of several clients, and all types are tried.
+ * Finds the keys that an id or the path of a record leads to. Clients choose their `boq_list_id` and request ids, so one id can
+ * match the keys of several clients. The path of an existing record matches nothing else.
  */
-export async function findKeys(db: Database, id: string, idTypes: readonly IdType[] = ID_TYPES): Promise<FoundKey[]> {
+export async function findKeys(db: Database, name: string): Promise<FoundKey[]> {
+  const path = parsePath(name);
+  const found = path === undefined ? [] : await findKeysBy(db, path.id, [path.idType]);
+  return found.length > 0 ? found : findKeysBy(db, name, ID_TYPES);
+}
+
+async function findKeysBy(db: Database, id: string, idTypes: readonly IdType[]): Promise<FoundKey[]> {
   const found = new Map<string, Omit<FoundKey, 'key'>>();
   const add = ({ path }: KeyReference, idType: IdType, request?: DocumentSnapshot) => {
     const { idTypes, requests } = found.get(path) ?? { idTypes: [], requests: [] };
@@ -139,9 +152,11 @@ export async function findNextParent(
   return found === collection ? id : undefined;
 }
 
-/** Finds request records and lists by their id. @param idType undefined for any type */
-export async function findAttemptDocuments(db: Database, id: string, idType?: IdType) {
-  const names = ATTEMPT_COLLECTIONS.filter((name) => idType === undefined || ID_TYPE_OF[name] === idType);
-  const documents = isDocumentId(id) ? names.map((name) => db.firestore.collection(name).doc(id)) : [];
+/** Finds request records and lists by their path or their id. */
+export async function findAttemptDocuments(db: Database, name: string) {
+  const path = parsePath(name);
+  const id = path?.id ?? name;
+  const names = ATTEMPT_COLLECTIONS.filter((each) => path === undefined || ID_TYPE_OF[each] === path.idType);
+  const documents = isDocumentId(id) ? names.map((each) => db.firestore.collection(each).doc(id)) : [];
   return (await getAll(db, documents)).filter((document) => document.exists) as QueryDocumentSnapshot[];
 }

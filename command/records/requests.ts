@@ -11,6 +11,11 @@ import { billPage, readPages } from './pages';
 
 /** Reads accepted requests with their outcome, for the report of the operator's command and the data pages. */
 
+/** What a completed request led to, as the metric labels it: lists, no lists, or lists in a currency other than the request's. */
+export const OUTCOMES = ['created', 'no_market', 'other_currency'] as const;
+
+export type Outcome = (typeof OUTCOMES)[number];
+
 /** An accepted request. A field is null if the records lack it. Times are Unix milliseconds. */
 export type RequestRow = ReturnType<typeof toRow>;
 
@@ -82,11 +87,17 @@ function toRow(
     currency_stored: getText('currency'),
     products: toNumber(request.get('products_count')),
     status,
+    outcome: status === 'completed' ? getOutcome(request) : null,
     failure_cause,
     expected_forward_cost_id: getText('expected_forward_cost_id'),
     price_list_id: getText('price_list_id'),
     document_id: request.id,
   };
+}
+
+function getOutcome(request: DocumentSnapshot): Outcome {
+  if (request.get('market_found') === false) return 'no_market';
+  return request.get('currency_differs') === true ? 'other_currency' : 'created';
 }
 
 const toNumber = (value: unknown): number | null => (typeof value === 'number' ? value : null);

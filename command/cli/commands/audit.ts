@@ -1,4 +1,3 @@
-import { ID_TYPE_OF } from '../../records/find';
 import { audit, type AuditReport } from '../../audit/audit';
 import type { Violation } from '../../audit/violation';
 import { formatCommand, formatDocumentCommand } from '../format';
@@ -55,11 +54,7 @@ function formatViolation(violation: Violation, targetOptions: TargetOptions): st
 /** Returns the command that shows the key or document; null if the document does not exist or a shell could read its id as code. */
 function getCommand({ boq_list_id, path, rule }: Violation, targetOptions: TargetOptions): string | null {
   if (boq_list_id !== null && rule !== 'key_readable') return formatCommand('show', boq_list_id, targetOptions);
-  const [collection, id = '', subcollection] = path.split('/');
-  const idType = ID_TYPE_OF[collection as keyof typeof ID_TYPE_OF];
-  return /^[\w-]+$/.test(id) && subcollection === undefined
-    ? formatDocumentCommand('show', id, idType, targetOptions)
-    : null;
+  return /^\w+\/[\w-]+$/.test(path) ? formatDocumentCommand('show', path, targetOptions) : null;
 }
 
 function formatReport(report: AuditReport, sampleSize: number): string {

@@ -3,17 +3,10 @@ import { retry } from '../../../functions/src/lib/firestore/retry';
 import type { DocumentSnapshot } from 'firebase-admin/firestore';
 import type { WorkContext } from '../../../functions/src/lib/work-context';
 import type { Database } from '../../../functions/src/lib/firestore/database';
-import {
-  findAttemptDocuments,
-  findKeys,
-  isReadable,
-  type FoundKey,
-  type IdType,
-  type ReadableKey,
-} from '../../records/find';
+import { findAttemptDocuments, findKeys, isReadable, type FoundKey, type ReadableKey } from '../../records/find';
 import { CommandError, describeUnreadable } from '../errors';
 import { isLeaseHeld } from '../../../functions/src/price-lists/key';
-import { formatId, formatTime } from '../format';
+import { formatTime } from '../format';
 import type { TargetOptions } from '../target';
 import type { Terminal } from '../terminal';
 import { escapeJsonControls, quoteId } from '../text';
@@ -27,24 +20,20 @@ export interface CommandContext {
   readonly targetOptions: TargetOptions;
 }
 
-export interface IdOptions {
-  idType?: IdType;
-}
-
 export type MatchedKey = FoundKey & { key: ReadableKey };
 
 /** @throws CommandError for no key or several, or for one that cannot be read */
-export async function findKey(id: string, { idType }: IdOptions, context: CommandContext): Promise<MatchedKey> {
+export async function findKey(id: string, context: CommandContext): Promise<MatchedKey> {
   const { db, workContext } = context;
   const read = <T>(fn: () => Promise<T>) => retry(fn, workContext, 'outage');
-  const found = await read(() => findKeys(db, id, idType === undefined ? undefined : [idType]));
+  const found = await read(() => findKeys(db, id));
   const [first, ...others] = found;
   if (first === undefined) {
-    const documents = await read(() => findAttemptDocuments(db, id, idType));
+    const documents = await read(() => findAttemptDocuments(db, id));
     const paths = documents.map(({ ref }) => ref.path).join(' and ');
     if (paths !== '')
       throw new DocumentError(`No key refers to ${paths}, which exists. This is a fault: report it.`, documents);
-    throw new CommandError(`No accepted request matches ${quoteId(id)}. Check the id, its type and --project.`);
+    throw new CommandError(`No accepted request matches ${quoteId(id)}. Check the id and --project.`);
   }
   if (others.length === 0) {
     const { key } = first;
@@ -53,7 +42,7 @@ export async function findKey(id: string, { idType }: IdOptions, context: Comman
   }
   const matches = found.map(({ key, idTypes }) => {
     const named = isReadable(key) ? `${quoteId(key.record.boq_list_id)} of ${key.record.key_id}, ` : '';
-    return `\n  ${formatId(key.reference.id, 'hash')}  # ${named}by ${idTypes.join(', ')}`;
+    return `\n  ${key.reference.path}  # ${named}by ${idTypes.join(', ')}`;
   });
   throw new CommandError(
     `The id ${quoteId(id)} matches several keys. Run the command again with one of these:\n${matches.join('')}`,

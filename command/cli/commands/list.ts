@@ -11,23 +11,14 @@ import { toJson, type CommandContext } from './context';
 
 export interface ListOptions {
   status?: KeyStatus[];
-  withoutLists?: true;
-  otherCurrency?: true;
   /** How many keys the text shows. JSON shows all. */
   limit: number;
   json?: true;
 }
 
-export async function list(
-  { status: given, withoutLists, otherCurrency, limit, json }: ListOptions,
-  context: CommandContext,
-): Promise<number> {
+export async function list({ status, limit, json }: ListOptions, context: CommandContext): Promise<number> {
   const { terminal, db } = context;
-  const status = withoutLists || otherCurrency ? (['completed'] as const) : given;
-  let query = selectKeys(db, status ?? UNRESOLVED_STATUSES);
-  if (withoutLists) query = query.where('lists', '==', null);
-  if (otherCurrency) query = query.where('lists.currency_differs', '==', true);
-  const { keys, unreadable } = await readKeys(query, context);
+  const { keys, unreadable } = await readKeys(selectKeys(db, status ?? UNRESOLVED_STATUSES), context);
   const now = keys.reduce((latest, { readAt }) => Math.max(latest, readAt), 0);
   const inProgress = keys.filter(({ record, readAt }) => isLeaseHeld(record, readAt));
   const summaries = keys

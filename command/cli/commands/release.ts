@@ -9,7 +9,7 @@ export interface ReleaseOptions extends ResumeOptions {
 
 export async function releaseKey(id: string, options: ReleaseOptions, context: CommandContext): Promise<number> {
   const { terminal, db, workContext } = context;
-  const { key } = await findKey(id, options, context);
+  const { key } = await findKey(id, context);
   const { boq_list_id, status, lists } = key.record;
   if (status === 'completed' && lists !== null) throw new ResolutionError('lists_ready');
   if (status !== 'released') {

@@ -1,5 +1,5 @@
 import { isReadable } from '../../records/find';
-import { readRequests, type AcceptedRequest, type RequestRow } from '../../records/requests';
+import { readRequests, type AcceptedRequest, type Outcome, type RequestRow } from '../../records/requests';
 import type { KeyStatus } from '../../../functions/src/lib/schemas/key-record';
 import { formatCsv, writeCsv } from '../csv';
 import { getNextStep, type NextStep } from '../facts';
@@ -14,17 +14,19 @@ export interface ReportOptions {
   market?: string;
   sender?: string;
   status?: KeyStatus[];
+  outcome?: Outcome[];
   csv?: true;
   json?: true;
 }
 
 export async function report(options: ReportOptions, context: CommandContext): Promise<number> {
   const { terminal, db, workContext } = context;
-  const { from, to, market, sender, status, csv, json } = options;
+  const { from, to, market, sender, status, outcome, csv, json } = options;
   const isWanted = (row: RequestRow) =>
     (market === undefined || row.market_id === market) &&
     (sender === undefined || row.sender === sender) &&
-    (status === undefined || status.some((each) => each === row.status));
+    (status === undefined || status.some((each) => each === row.status)) &&
+    (outcome === undefined || outcome.some((each) => each === row.outcome));
   const { header, formatRow } = json ? JSON_LINES : csv ? CSV : createTable(terminal.streams.stdout.columns);
   const write = (text: string) => (csv ? writeCsv(text, context) : terminal.write(text, workContext.signal));
   let read = 0;
@@ -71,6 +73,7 @@ const CSV_COLUMNS = [
   'currency_stored',
   'products',
   'status',
+  'outcome',
   'failure_cause',
   'next',
   'expected_forward_cost_id',
@@ -93,6 +96,7 @@ const TABLE: readonly [title: string, width: number, get: (row: ReportRow) => Ce
   ['accepted (UTC)', 16, ({ created_at }) => toTime(created_at).slice(0, 16)],
   ['boq_list_id', 24, ({ boq_list_id }) => boq_list_id],
   ['status', 15, ({ status }) => status],
+  ['outcome', 14, ({ outcome }) => outcome],
   ['next', 7, ({ next }) => next],
   ['month', 7, ({ month }) => month],
   ['market', 12, ({ market_id }) => market_id],

@@ -5,16 +5,9 @@ import { ResolutionError, resume } from '../resolve';
 import { describeError } from '../errors';
 import { count, escapeControls, escapeJsonControls, quoteId } from '../text';
 import { readKeys } from './list';
-import {
-  assertActionAllowed,
-  findKey,
-  getOperatorName,
-  toJsonLine,
-  type CommandContext,
-  type IdOptions,
-} from './context';
+import { assertActionAllowed, findKey, getOperatorName, toJsonLine, type CommandContext } from './context';
 
-export interface ResumeOptions extends IdOptions {
+export interface ResumeOptions {
   /** Resumes all keys that failed for this cause, instead of named ones. */
   cause?: FailureCause;
   dryRun?: true;
@@ -55,7 +48,7 @@ export async function resumeKeys(
   const pending = options.cause === undefined ? [] : await findFailed(options.cause, context);
   for (const id of ids) {
     await attempt(id, async () => {
-      const { key } = await findKey(id, options, context);
+      const { key } = await findKey(id, context);
       const { boq_list_id, status, response } = key.record;
       if (status === 'completed' && response !== null)
         report({ boq_list_id, result: 'completed', reason: null, response });

@@ -8,9 +8,9 @@ import { formatKeyDetails, formatNext } from '../format';
 import { writeNewFile } from '../new-file';
 import { count, escapeJsonControls, quote } from '../text';
 import { writePrices } from './prices';
-import { DocumentError, findKey, toJson, type CommandContext, type IdOptions } from './context';
+import { DocumentError, findKey, toJson, type CommandContext } from './context';
 
-export interface ShowOptions extends IdOptions {
+export interface ShowOptions {
   payload?: string;
   prices?: string;
   json?: true;
@@ -19,7 +19,7 @@ export interface ShowOptions extends IdOptions {
 export async function show(id: string, options: ShowOptions, context: CommandContext): Promise<number> {
   const { payload: file, prices, json } = options;
   const { terminal } = context;
-  const found = await findKey(id, options, context).catch((error: unknown) => showDocuments(error, options, context));
+  const found = await findKey(id, context).catch((error: unknown) => showDocuments(error, options, context));
   if (found === undefined) return 0;
   const { key, requests } = found;
   if (prices !== undefined) {

@@ -41,9 +41,9 @@ test('the audit prints each violation with a command that shows more, and exits 
     boq_list_id: 'boq 7',
     path,
     message: `${path} ${message}`,
-    command: `npx --no price-lists show --id-type hash ${keyDocumentId('boq 7')}`,
+    command: `npx --no price-lists show price_list_idempotency/${keyDocumentId('boq 7')}`,
   });
-  const command = `npx --no price-lists show --id-type hash ${unreadable}`;
+  const command = `npx --no price-lists show price_list_idempotency/${unreadable}`;
   expect(lines).toContainEqual(expect.objectContaining({ ...violation, rule: 'key_readable', command }));
   expect(lines[2]).toMatchObject({ event: 'audit_completed', severity: 'ERROR', violations: 2 });
 

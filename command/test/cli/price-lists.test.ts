@@ -184,7 +184,7 @@ test('release says that a key has no lists if no market matched', async () => {
   expect(err).not.toMatch(/failed|entries/);
 });
 
-test('a request id of two keys is rejected, and the error lists the arguments that name each', async () => {
+test('a request id of two keys is rejected, and the error lists the path of each', async () => {
   for (const boq_list_id of ['one', 'the other']) {
     const json = createPriceListBody(1, { boq_list_id });
     await service.call('addPriceLists', { json, headers: { 'x-request-id': 'shared' } });
@@ -194,11 +194,13 @@ test('a request id of two keys is rejected, and the error lists the arguments th
   expect(err).toContain('The id "shared" matches several keys. Run the command again with one of these:\n');
   const sender: unknown = (await getKey('one').get()).get('key_id');
   for (const key of ['one', 'the other'])
-    expect(err).toContain(`\n  --id-type hash ${keyDocumentId(key)}  # "${key}" of ${String(sender)}, by request_id\n`);
+    expect(err).toContain(
+      `\n  price_list_idempotency/${keyDocumentId(key)}  # "${key}" of ${String(sender)}, by request_id\n`,
+    );
 });
 
 describe('an id that another client has chosen as its own boq_list_id', () => {
-  test('is refused without --id-type, and with it selects the key of that type', async () => {
+  test('is refused, and the path of its record selects either key', async () => {
     await failAttempt(KEY);
     const { document_id, key_id, lists } = (await readRecord()) as KeyRecord;
     const request = await service.db.doc(`price_list_requests/${document_id}`).get();
@@ -214,16 +216,24 @@ describe('an id that another client has chosen as its own boq_list_id', () => {
       for (const [key, by] of [
         [id, 'boq_list_id'],
         [KEY, idType],
-      ] as const)
-        expect(err).toContain(
-          `\n  --id-type hash ${keyDocumentId(key)}  # ${JSON.stringify(key)} of ${key_id}, by ${by}\n`,
-        );
-      for (const [type, boq_list_id] of [
-        ['boq_list_id', id],
-        [idType, KEY],
-      ] as const)
-        expect(JSON.parse((await run('show', id, '--id-type', type, '--json')).out)).toMatchObject({ boq_list_id });
+      ] as const) {
+        const { path } = getKey(key);
+        expect(err).toContain(`\n  ${path}  # ${JSON.stringify(key)} of ${key_id}, by ${by}\n`);
+        expect(JSON.parse((await run('show', path, '--json')).out)).toMatchObject({ boq_list_id: key });
+      }
     }
+  });
+
+  test('is not found by the path of a record that has another key, even if it is that path', async () => {
+    await submit();
+    const { document_id } = (await readRecord()) as KeyRecord;
+    for (const path of [getKey(KEY).path, `price_list_requests/${document_id}`]) {
+      await submit(createPriceListBody(1, { boq_list_id: path }));
+      expect(JSON.parse((await run('show', path, '--json')).out)).toMatchObject({ boq_list_id: KEY });
+      expect(JSON.parse((await run('show', getKey(path).path, '--json')).out)).toMatchObject({ boq_list_id: path });
+    }
+    await submit(createPriceListBody(1, { boq_list_id: 'price_lists/2026' }));
+    expect((await run('show', 'price_lists/2026')).code).toBe(0);
   });
 
   test('is accepted if it leads to the same key', async () => {
@@ -238,7 +248,7 @@ describe('an id that another client has chosen as its own boq_list_id', () => {
 test('a printed command repeats the --project of the command that prints it', async () => {
   await failAttempt(KEY);
   const { out } = await run('list', '--project', TEST_PROJECT);
-  expect(out).toContain(`show --project ${TEST_PROJECT} --id-type hash ${keyDocumentId(KEY)}\n`);
+  expect(out).toContain(`show --project ${TEST_PROJECT} price_list_idempotency/${keyDocumentId(KEY)}\n`);
 });
 
 test('the commands that list and show name work as they are printed', async () => {
@@ -255,7 +265,7 @@ test('list counts keys for an operator and keys for the sweep separately, and it
   await failAttempt('left');
   const { out } = await run('list');
   expect(out).toMatch(/^1 key needs an operator, 1 key waits for the sweep, oldest first\.\n/);
-  expect(out.endsWith(`Next: npx --no price-lists show --id-type hash ${keyDocumentId('left')}\n`)).toBe(true);
+  expect(out.endsWith(`Next: npx --no price-lists show price_list_idempotency/${keyDocumentId('left')}\n`)).toBe(true);
 });
 
 test('show prints no earlier failure of a completed key, and no next command', async () => {
@@ -270,19 +280,12 @@ test('show prints no earlier failure of a completed key, and no next command', a
 
 test('show prints a list document to which no key refers, and calls it a fault', async () => {
   await service.db.doc('price_lists/alone').set({ status: 'ready' });
-  const { code, out, err } = await run('show', '--id-type', 'price_list_id', 'alone');
+  const { code, out, err } = await run('show', 'price_lists/alone');
   expect([code, JSON.parse(out)]).toEqual([0, { path: 'price_lists/alone', fields: { status: 'ready' } }]);
   const fault = 'No key refers to price_lists/alone, which exists. This is a fault: report it.';
   expect(err).toContain(fault);
   expect(await run('resume', 'alone')).toMatchObject({ code: 1, err: containing(fault) });
   for (const option of ['--payload', '--prices']) expect((await run('show', 'alone', option, '-')).code).toBe(1);
-});
-
-test('an id of a different type from --id-type is unknown, and its document is not called a fault', async () => {
-  await submit();
-  const { document_id } = (await readRecord()) as Partial<KeyRecord>;
-  const { code, err } = await run('show', '--id-type', 'price_list_id', String(document_id));
-  expect([code, err]).toEqual([1, containing('No accepted request matches ')]);
 });
 
 test('show prints each id with its type, the trace, and the id of the API key', async () => {
@@ -319,7 +322,7 @@ test('show prints a key record that cannot be read, by its hash too, and neither
   const stored = await readRecord();
   const warning = containing(`${getKey(KEY).path} cannot be read as a key record. Redeploy the version`);
   expect(await run('list')).toMatchObject({ code: 0, out: containing('"other"'), err: warning });
-  for (const args of [[KEY], ['--id-type', 'hash', keyDocumentId(KEY)]]) {
+  for (const args of [[KEY], [getKey(KEY).path]]) {
     const { code, out, err } = await run('show', ...args);
     expect([code, JSON.parse(out), err]).toEqual([0, { path: getKey(KEY).path, fields: stored }, warning]);
   }
@@ -363,7 +366,7 @@ describe('the next step', () => {
       { next, sweep_due_at },
       [{ next }],
     ]);
-    const id = next === 'resume' || next === 'release' ? ` --id-type hash ${keyDocumentId(KEY)}` : '';
+    const id = next === 'resume' || next === 'release' ? ` price_list_idempotency/${keyDocumentId(KEY)}` : '';
     const end = (await run('show', KEY)).out.split('\nNext: ')[1];
     expect(end).toBe(text && `${text}${id}\n`);
   });

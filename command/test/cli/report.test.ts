@@ -97,7 +97,7 @@ test.each([
 test('report is a table, or CSV that no spreadsheet takes for formulas', async () => {
   await submit('=cmd', { name: 'line\nbreak, "quoted"', currency_iso: 'usd' });
   const table = await run('report');
-  const titles = 'accepted (UTC) boq_list_id status next month market currency products sender cause name';
+  const titles = 'accepted (UTC) boq_list_id status outcome next month market currency products sender cause name';
   expect(table.out.split('\n')[0]?.replaceAll(/ +/g, ' ')).toBe(titles);
   expect(table.out).toMatch(/\n\d{4}-\d\d-\d\d \d\d:\d\d +=cmd +completed .* USD→EGP /);
   expect(table.out).toContain('line\\u000abreak');
@@ -220,17 +220,15 @@ describe('keys that failed for different causes', () => {
   });
 });
 
-test('list finds completed keys without lists or with another currency, show says why, and the audit counts them', async () => {
+test('report selects requests by their outcome, show says why, and the audit counts them', async () => {
   await submit('usable', { currency_iso: 'egp' });
   await submit('no market', { market_id: 'nowhere' });
   await submit('dollars', { currency_iso: 'usd' });
-  const getListed = async (option: string) =>
-    (JSON.parse((await run('list', '--json', option)).out) as { boq_list_id: string }[]).map(
-      ({ boq_list_id }) => boq_list_id,
-    );
-  expect(await getListed('--without-lists')).toEqual(['no market']);
-  expect(await getListed('--other-currency')).toEqual(['dollars']);
-  expect((await run('list', '--other-currency')).out).toMatch(/^1 key, oldest first\.\n/);
+  expect(await getKeys('--outcome', 'no_market')).toEqual(['no market']);
+  expect(await getKeys('--outcome', 'other_currency')).toEqual(['dollars']);
+  expect(await getKeys('--outcome', 'no_market', 'other_currency')).toEqual(['dollars', 'no market']);
+  await failAttempt('failed', { failure_cause: 'error' });
+  expect(await getKeys('--outcome', 'created')).toEqual(['usable']);
   expect((await run('show', 'no market')).out).toContain('no lists, because no market matched');
   expect((await run('show', 'dollars')).out).toMatch(
     /^ +currency +The request named a different currency\. .*, without conversion\.$/m,
