@@ -49,7 +49,7 @@ const ROOMS = {
   'dev/generate': ['dev/arguments', 'command/audit/expected', 'functions/(src/|package\\.json)'],
   'dev/run': ['functions/src/lib/region', 'docs/'],
   'dev/sample': ['emulator/src/index'],
-  'dev/pages': ['command/records/', 'functions/src/lib/'],
+  'dev/pages': ['command/(records/|cli/text)', 'functions/src/lib/'],
   'dev/server': ['dev/(arguments|pages/|sample/)', 'emulator/src/index', 'functions/src/lib/api-keys'],
   'deploy/check': ['functions/src/lib/'],
   'deploy/verify': ['dev/run/', 'docs/'],

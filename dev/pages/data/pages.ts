@@ -1,31 +1,27 @@
-import type { DocumentSnapshot } from '@google-cloud/firestore';
+import { inspect } from 'node:util';
+import { DocumentReference, type DocumentSnapshot } from '@google-cloud/firestore';
 import { html, type Content, type Html } from '../html';
 import { renderShell } from '../shell';
+import { escapeControls, escapeJsonControls } from '../../../command/cli/text';
+import type { RequestRow } from '../../../command/records/requests';
 import { collections } from '../../../functions/src/lib/firestore/collections';
 import { keyDocumentId } from '../../../functions/src/lib/schemas/key-record';
-import type { AcceptedRequest } from '../../../command/records/requests';
-import { isServed } from './collections';
-import type { CollectionPage, CollectionSize, CollectionView } from './data-source';
-import { DATA_ROOT, toDataUrl } from './urls';
-import { formatCell, formatFields, shorten, type FindLink } from './values';
+import { MAX_DOCUMENTS, type CollectionSize } from './records';
 
-/** Renders the data pages. They have no script. */
+/** Renders the data pages. They have no script. Control characters of stored texts are escaped, as in the operator's command. */
 
-const MAX_COLUMNS = 8;
+const ROOT = '/data';
 
-/** The length up to which an id is shown in full: longer than an id that Firestore generates, and shorter than a SHA-256 in hex. */
+/** The length up to which an id is shown: longer than an id that Firestore generates, and shorter than a SHA-256 in hex. */
 const MAX_ID_TEXT = 24;
 
-export function renderOverview(
-  sizes: readonly CollectionSize[],
-  newest: readonly AcceptedRequest[],
-  findLink: FindLink,
-): Html {
+const MAX_FIELDS_TEXT = 160;
+
+export function renderOverview(sizes: readonly CollectionSize[], newest: readonly RequestRow[]): Html {
   if (sizes.length === 0) return renderMessage('Data', 'The database is empty.');
   const requests = html`<h2>Newest price lists</h2>
-    ${renderRequests(newest, findLink)}
-    <p><a href="${toDataUrl(collections.priceListRequests)}">All price lists →</a></p>`;
-  return renderPage('', 'Data', html`${newest.length > 0 ? requests : undefined} ${renderSizes(sizes)}`);
+    ${renderRequests(newest)}`;
+  return renderPage([], 'Data', html`${newest.length > 0 ? requests : undefined} ${renderSizes(sizes)}`);
 }
 
 const renderSizes = (sizes: readonly CollectionSize[]): Content =>
@@ -33,201 +29,151 @@ const renderSizes = (sizes: readonly CollectionSize[]): Content =>
     ? undefined
     : html`<h2>Collections</h2>
         <ul>
-          ${sizes.map(({ path, count }) => html`<li><a href="${toDataUrl(path)}">${path}</a>: ${formatCount(count)}</li>`)}
+          ${sizes.map(({ path, count }) => html`<li>${renderLink(path)}: ${formatCount(count)}</li>`)}
         </ul>`;
 
-/** @param rows the documents of the page, if they are accepted requests */
+/** @param requests the newest ones, if the documents are request records */
 export function renderCollection(
-  page: CollectionPage,
-  view: CollectionView,
-  findLink: FindLink,
-  rows?: readonly AcceptedRequest[],
+  path: string,
+  count: number,
+  documents: readonly DocumentSnapshot[],
+  requests: readonly RequestRow[] | undefined,
 ): Html {
-  const { path, count, next } = page;
-  const { filter, sort } = view;
-  const facts = [
-    formatCount(count),
-    filter && `${filter.field}: ${filter.value}`,
-    sort && `sorted by ${sort.field}, ${sort.direction === 'asc' ? 'ascending' : 'descending'}`,
-  ];
-  const nextLink =
-    next && html`<p><a rel="next" href="${toDataUrl(path, { ...view, from: next })}">Next page →</a></p>`;
-  const table = rows === undefined ? renderDocuments(page, findLink, view) : renderRequests(rows, findLink, view);
-  const body = html`<p>${facts.filter((fact) => fact !== undefined).join('; ')}</p>
-    ${table} ${nextLink}`;
-  return renderPage(path, getCollectionGroup(path), body);
+  const order = requests === undefined ? 'in order of id' : 'newest first';
+  const rest = count > MAX_DOCUMENTS ? `. Shows ${MAX_DOCUMENTS}, ${order}. Find another by its id.` : '';
+  const body = html`<p>${formatCount(count)}${rest}</p>
+    ${requests === undefined ? renderDocuments(documents) : renderRequests(requests)}`;
+  return renderPage(path.split('/'), path.split('/').at(-1) ?? '', body);
 }
 
 /** Renders what an id leads to: requests with their keys and lists, and documents that have the id. */
-export function renderFound(
-  id: string,
-  rows: readonly AcceptedRequest[],
-  paths: readonly string[],
-  findLink: FindLink,
-): Html {
-  const documents = paths.map((path) => html`<li><a href="${toDataUrl(path)}">${path}</a></li>`);
+export function renderFound(id: string, requests: readonly RequestRow[], paths: readonly string[]): Html {
   const list = html`<h2>Documents with this id</h2>
     <ul>
-      ${documents}
+      ${paths.map((path) => html`<li>${renderLink(path)}</li>`)}
     </ul>`;
   const nothing = html`<p>No accepted request and no document has this id.</p>`;
-  const body = html`${rows.length > 0 ? renderRequests(rows, findLink) : undefined}
-  ${documents.length > 0 ? list : undefined} ${rows.length + documents.length === 0 ? nothing : undefined}`;
-  return renderPage('', `Found: ${shorten(id, MAX_ID_TEXT)}`, body);
+  const body = html`${requests.length > 0 ? renderRequests(requests) : undefined} ${paths.length > 0 ? list : undefined}
+  ${requests.length + paths.length === 0 ? nothing : undefined}`;
+  return renderPage([], `Found: ${shorten(id, MAX_ID_TEXT)}`, body);
 }
 
-/** @param rows the requests that the document belongs to */
+/** @param requests those that the document belongs to */
 export function renderDocument(
   document: DocumentSnapshot,
   subcollections: readonly CollectionSize[],
-  findLink: FindLink,
-  rows: readonly AcceptedRequest[],
+  requests: readonly RequestRow[],
 ): Html {
   const fields = document.data();
-  const body = html`${rows.length > 0 ? renderRequests(rows, findLink) : undefined}
-  ${fields === undefined ? html`<p>Only subcollections exist here.</p>` : formatFields(fields)}
+  const body = html`${requests.length > 0 ? renderRequests(requests) : undefined}
+  ${fields === undefined ? html`<p>Only subcollections exist here.</p>` : renderFields(fields)}
   ${renderSizes(subcollections)}`;
-  return renderPage(document.ref.path, document.id, body);
+  return renderPage(document.ref.path.split('/'), document.id, body);
 }
 
-/** The columns of {@link renderRequests} after the status, each head with its stored field. */
-const REQUEST_COLUMNS = {
-  name: 'info.name',
-  month: 'info.date',
-  market: 'market_id',
-  sender: 'key_id',
-  products: 'products_count',
-  created: 'created_at',
-};
-
-/** The fields that {@link renderRequests} shows, `info` only in part. The page lists the other fields as hidden. */
-const REQUEST_FIELDS = ['info', 'price_list_id', 'expected_forward_cost_id', ...Object.values(REQUEST_COLUMNS)];
-
 /** Renders accepted requests, each with links to its key, its record and its lists. */
-function renderRequests(requests: readonly AcceptedRequest[], findLink: FindLink, view?: CollectionView): Html {
-  const path = collections.priceListRequests;
-  const columns = Object.entries(REQUEST_COLUMNS);
-  const rows = requests.map(({ request, row }) => {
+function renderRequests(requests: readonly RequestRow[]): Html {
+  const rows = requests.map((row) => {
     const id = row.boq_list_id ?? '';
     const link = (text: string, collection: string, linked: string | null) =>
-      linked !== null ? html`<a href="${toDataUrl(`${collection}/${linked}`)}">${text}</a> ` : undefined;
+      linked === null ? undefined : html`${renderLink(`${collection}/${linked}`, text)} `;
+    // A completion that created no list, or lists in another currency, does not look like a success.
+    const status = row.outcome === null || row.outcome === 'created' ? (row.status ?? '–') : row.outcome;
     return [
       link(shorten(id, MAX_ID_TEXT), collections.priceListIdempotency, keyDocumentId(id)),
-      renderStatus(collections.priceListIdempotency, row.status),
-      ...columns.map(([, field]) => formatCell(field, request.get(field), findLink)),
+      html`<span class="status" data-status="${status}">${status}</span>`,
+      ...[row.name, row.month, row.market_id, row.sender, row.products].map((value) => formatCell(value)),
+      row.created_at === null ? '–' : formatTime(row.created_at),
       [
-        link('request', path, request.id),
+        link('request', collections.priceListRequests, row.document_id),
         link('prices', collections.priceLists, row.price_list_id),
         link('costs', collections.expectedForwardCosts, row.expected_forward_cost_id),
       ],
     ];
   });
-  const heads = columns.map(([head, field]) => renderHead(path, head, view, field));
-  const documents = requests.map(({ request }) => request);
-  return renderTable(['boq_list_id', 'status', ...heads, 'documents'], rows, documents, REQUEST_FIELDS);
+  const heads = ['boq_list_id', 'status', 'name', 'month', 'market', 'sender', 'products', 'created', 'documents'];
+  return renderTable(heads, rows);
 }
 
-/** @param view the filter of the page, and its order, which the heads of the columns change */
-function renderDocuments({ path, documents }: CollectionPage, findLink: FindLink, view: CollectionView): Html {
-  const names = selectColumns(documents);
-  const rows = documents.map((document) => {
-    const fields = document.data() ?? {};
-    const cells = names.map((name) => {
-      // The snapshot's own `get` also finds what every object inherits, such as `constructor`.
-      const value: unknown = Object.hasOwn(fields, name) ? fields[name] : undefined;
-      return name === 'status' ? renderStatus(path, value) : formatCell(name, value, findLink);
-    });
-    return [html`<a href="${toDataUrl(document.ref.path)}">${shorten(document.id, MAX_ID_TEXT)}</a>`, ...cells];
-  });
-  return renderTable(['id', ...names.map((name) => renderHead(path, name, view))], rows, documents, names);
-}
+const renderDocuments = (documents: readonly DocumentSnapshot[]): Html =>
+  renderTable(
+    ['id', 'fields'],
+    documents.map((document) => [
+      renderLink(document.ref.path, shorten(document.id, MAX_ID_TEXT)),
+      shorten(inspect(toShown(document.data()), { breakLength: Infinity }), MAX_FIELDS_TEXT),
+    ]),
+  );
 
-/**
- * Renders a table, and names the fields of its documents that it does not show. The table can be wider than the screen, so it takes
- * the focus, and the keyboard can scroll it.
- */
-function renderTable(
-  heads: readonly Content[],
-  rows: readonly (readonly Content[])[],
-  documents: readonly DocumentSnapshot[],
-  shown: readonly string[],
-): Html {
-  const fields = new Set(documents.flatMap((document) => Object.keys(document.data() ?? {})));
-  const hidden = [...fields].filter((field) => !shown.includes(field)).sort();
+/** Renders a table. It can be wider than the screen, so it takes the focus, and the keyboard can scroll it. */
+function renderTable(heads: readonly string[], rows: readonly (readonly Content[])[]): Html {
   return html`<div class="scroll" role="region" tabindex="0" aria-label="Documents">
-      <table class="documents">
-        <thead>
-          <tr>
-            ${heads.map((head) => html`<th>${head}</th>`)}
-          </tr>
-        </thead>
-        <tbody>
-          ${rows.map(
-            (cells) =>
-              html`<tr>
-                ${cells.map((cell) => html`<td>${cell}</td>`)}
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-    ${hidden.length === 0 ? undefined : html`<p>Not shown here: ${hidden.join(', ')}</p>`}`;
+    <table class="documents">
+      <thead>
+        <tr>
+          ${heads.map((head) => html`<th>${head}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (cells) =>
+            html`<tr>
+              ${cells.map((cell) => html`<td>${cell}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
 }
 
-/**
- * Renders the head of a column. It is a link to the view sorted by the column: of descending and ascending order, the first that an
- * index serves and that is not the current one. If there is no such order, or no view, the head is plain text.
- *
- * @param field the stored field of the column
- */
-function renderHead(path: string, head: string, view: CollectionView | undefined, field = head): Content {
-  const current = view?.sort?.field === field ? view.sort.direction : undefined;
-  const sort = (['desc', 'asc'] as const)
-    .filter((direction) => direction !== current)
-    .map((direction) => ({ field, direction }))
-    .find((each) => isServed(getCollectionGroup(path), view?.filter?.field, each));
-  if (view === undefined || sort === undefined) return head;
-  const arrow = current === undefined ? '' : current === 'desc' ? '↓' : '↑';
-  return html`<a href="${toDataUrl(path, { filter: view.filter, sort })}">${head}</a> ${arrow}`;
+/** Renders the fields of a document. Bytes and long texts are truncated. */
+const renderFields = (fields: object): Html =>
+  html`<pre class="code" tabindex="0">
+${escapeJsonControls(inspect(toShown(fields), { depth: null, maxStringLength: 4_000 }))}</pre>`;
+
+/** Replaces times by dates, and references by their paths, because an inspection of a reference would print its client. */
+function toShown(value: unknown, field = ''): unknown {
+  if (Array.isArray(value)) return value.map((item) => toShown(item));
+  if (value instanceof DocumentReference) return value.path;
+  if (typeof value === 'number' && field.endsWith('_at') && value >= MIN_TIME_MS) return formatTime(value);
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, toShown(item, name)]));
 }
 
-const getCollectionGroup = (path: string): string => path.split('/').at(-1) ?? '';
+/** An integer from here on is a time in a field whose name ends in `_at`. It is in the year 1973. */
+const MIN_TIME_MS = 100_000_000_000;
 
-/** Renders a status as a link to the documents that have it. */
-function renderStatus(path: string, value: unknown): Content {
-  if (typeof value !== 'string' && typeof value !== 'number') return '–';
-  const url = toDataUrl(path, { filter: { field: 'status', value: JSON.stringify(value) } });
-  return html`<a class="status" data-status="${value}" href="${url}">${value}</a>`;
+/** @returns the number itself if `Date` cannot represent the time */
+function formatTime(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString().replace('T', ' ').replace('Z', ' UTC');
 }
 
-/** Selects the most frequent fields of the documents, the status first. */
-function selectColumns(documents: readonly DocumentSnapshot[]): string[] {
-  const counts = new Map<string, number>();
-  for (const document of documents)
-    for (const field of Object.keys(document.data() ?? {}))
-      counts.set(field, (counts.get(field) ?? 0) + (field === 'status' ? Infinity : 1));
-  return [...counts]
-    .sort(([, a], [, b]) => b - a)
-    .slice(0, MAX_COLUMNS)
-    .map(([field]) => field);
-}
+const formatCell = (value: string | number | null): string => (value === null ? '–' : shorten(String(value), 32));
+
+const renderLink = (path: string, text = escapeControls(path)): Html =>
+  html`<a href="${toUrl(path.split('/'))}">${text}</a>`;
+
+const toUrl = (path: readonly string[]): string => [ROOT, ...path.map(encodeURIComponent)].join('/');
+
+/** Cuts a stored text, and escapes its control characters. */
+const shorten = (text: string, max: number): string =>
+  escapeControls(text.length <= max ? text : `${text.slice(0, max)}…`);
 
 const formatCount = (count: number): string => `${count.toLocaleString('en')} document${count === 1 ? '' : 's'}`;
 
-export const renderMessage = (title: string, message: string): Html => renderPage('', title, html`<p>${message}</p>`);
+export const renderMessage = (title: string, message: string): Html => renderPage([], title, html`<p>${message}</p>`);
 
-function renderPage(path: string, title: string, body: Html): Html {
-  const segments = path === '' ? [] : path.split('/');
-  const trail = segments.map(
-    (segment, i) => html` / <a href="${toDataUrl(segments.slice(0, i + 1).join('/'))}">${segment}</a>`,
+function renderPage(path: readonly string[], title: string, body: Html): Html {
+  const trail = path.map(
+    (segment, i) => html` / <a href="${toUrl(path.slice(0, i + 1))}">${escapeControls(segment)}</a>`,
   );
   return renderShell({
-    title,
+    title: escapeControls(title),
     section: 'Data',
     body: html`<main id="content">
       <div class="bar">
-        <nav aria-label="Path"><a href="${DATA_ROOT}">Data</a>${trail}</nav>
-        <form action="${DATA_ROOT}">
+        <nav aria-label="Path"><a href="${ROOT}">Data</a>${trail}</nav>
+        <form action="${ROOT}">
           <label>
             Find any id
             <input name="find" autocomplete="off" spellcheck="false" required />
@@ -235,7 +181,7 @@ function renderPage(path: string, title: string, body: Html): Html {
           <button>Find</button>
         </form>
       </div>
-      <h1>${title}</h1>
+      <h1>${escapeControls(title)}</h1>
       ${body}
     </main>`,
   });

@@ -1,29 +1,54 @@
-import type { DocumentReference, Firestore } from '@google-cloud/firestore';
-import { findKeys, getAll, ID_TYPE_OF, ID_TYPES, isReadable, type IdType } from '../../../command/records/find';
-import { addOutcomes, type AcceptedRequest } from '../../../command/records/requests';
+import type { CollectionReference, DocumentSnapshot, Firestore } from '@google-cloud/firestore';
+import { findKeys, getAll, isReadable } from '../../../command/records/find';
+import { addOutcomes, type RequestRow } from '../../../command/records/requests';
 import { isDocumentId } from '../../../functions/src/lib/document-id';
+import { collections } from '../../../functions/src/lib/firestore/collections';
 import { createDatabase } from '../../../functions/src/lib/firestore/database';
 import { requestDocument } from '../../../functions/src/lib/repositories/requests';
 import { createWorkContext } from '../../../functions/src/lib/work-context';
 
-/** Reads which request, key and lists belong together, as the operator's command does. */
+/** Reads what the data pages show, and never writes. Requests, keys and lists belong together as in the operator's command. */
+
+/** The number of documents that the page of a collection shows. */
+export const MAX_DOCUMENTS = 50;
 
 function open(firestore: Firestore) {
   const context = createWorkContext(new AbortController().signal);
   return { db: createDatabase(firestore, context), context };
 }
 
+export interface CollectionSize {
+  path: string;
+  count: number;
+}
+
+/** Counts the documents of each collection. @returns the sizes in order of path */
+export async function readSizes(all: readonly CollectionReference[]): Promise<CollectionSize[]> {
+  const sizes = all.map(async (each) => ({ path: each.path, count: (await each.count().get()).data().count }));
+  return (await Promise.all(sizes)).sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Reads the first documents of a collection in order of id, and counts all. */
+export async function readDocuments(collection: CollectionReference) {
+  const [{ docs: documents }, count] = await Promise.all([
+    collection.limit(MAX_DOCUMENTS).get(),
+    collection.count().get(),
+  ]);
+  return { documents, count: count.data().count };
+}
+
+export async function readNewestRequests(firestore: Firestore, limit = MAX_DOCUMENTS): Promise<RequestRow[]> {
+  const requests = firestore.collection(collections.priceListRequests).orderBy('created_at', 'desc').limit(limit);
+  return readRows(firestore, (await requests.get()).docs);
+}
+
 /**
- * Finds the requests that an id leads to: that of the current attempt of each key that the id matches, and those that
+ * Finds the requests that an id or a path leads to: that of the current attempt of each key that the id matches, and those that
  * have the id. The id can be any that `npx --no price-lists show` accepts.
  */
-export async function findRequests(
-  firestore: Firestore,
-  id: string,
-  idTypes: readonly IdType[] = ID_TYPES,
-): Promise<AcceptedRequest[]> {
+export async function findRequests(firestore: Firestore, id: string): Promise<RequestRow[]> {
   const { db } = open(firestore);
-  const found = await findKeys(db, id, idTypes);
+  const found = await findKeys(db, id);
   const keys = found.map(({ key }) => key).filter(isReadable);
   const present = keys.map(({ record }) => requestDocument(db, record.document_id));
   const named = found.flatMap(({ requests }) => requests.map(({ ref }) => ref));
@@ -35,26 +60,15 @@ export async function findRequests(
   );
 }
 
-/** Finds the requests that a key record, a request or a list belongs to. Finds none for any other document. */
-export function findRequestsOf(firestore: Firestore, { parent, id }: DocumentReference): Promise<AcceptedRequest[]> {
-  const idType = Object.entries(ID_TYPE_OF).find(([collection]) => collection === parent.path)?.[1];
-  return idType === undefined ? Promise.resolve([]) : findRequests(firestore, id, [idType]);
-}
-
-export async function readRows(
-  firestore: Firestore,
-  documents: Parameters<typeof addOutcomes>[2],
-): Promise<AcceptedRequest[]> {
+async function readRows(firestore: Firestore, documents: readonly DocumentSnapshot[]): Promise<RequestRow[]> {
   const { db, context } = open(firestore);
-  return (await addOutcomes(db, context, documents)).requests;
+  return (await addOutcomes(db, context, documents)).requests.map(({ row }) => row);
 }
 
-export async function findDocuments(
-  firestore: Firestore,
-  names: readonly string[],
-  id: string,
-): Promise<DocumentReference[]> {
-  const references = isDocumentId(id) ? names.map((name) => firestore.collection(name).doc(id)) : [];
+/** Finds the documents of top-level collections that have an id. @returns their paths */
+export async function findDocuments(firestore: Firestore, id: string): Promise<string[]> {
+  if (!isDocumentId(id)) return [];
+  const references = (await firestore.listCollections()).map((collection) => collection.doc(id));
   const documents = await getAll(open(firestore).db, references);
-  return documents.filter(({ exists }) => exists).map(({ ref }) => ref);
+  return documents.filter(({ exists }) => exists).map(({ ref }) => ref.path);
 }

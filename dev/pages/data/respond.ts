@@ -3,21 +3,22 @@ import type { Firestore } from '@google-cloud/firestore';
 import type { Html } from '../html';
 import { PAGE_HEADERS } from '../page-headers';
 import { collections } from '../../../functions/src/lib/firestore/collections';
-import { addDefaultSort } from './collections';
-import { readPage, readSizes } from './data-source';
+import { isDocumentId } from '../../../functions/src/lib/document-id';
+import { ATTEMPT_COLLECTIONS } from '../../../command/records/find';
 import { renderCollection, renderDocument, renderFound, renderMessage, renderOverview } from './pages';
-import { findDocuments, findRequests, findRequestsOf, readRows } from './price-lists';
-import { parseDataUrl } from './urls';
-import { createFindLink } from './values';
+import { findDocuments, findRequests, readDocuments, readNewestRequests, readSizes } from './records';
 
 /** Responds to requests for data pages. This module is loaded at the first request, because it loads the Firestore SDK. */
-
-const NEWEST = 10;
 
 interface Page {
   status: number;
   page: Html;
 }
+
+/** The collections whose documents belong to a request. */
+const OF_REQUESTS: readonly string[] = [collections.priceListIdempotency, ...ATTEMPT_COLLECTIONS];
+
+const NOT_FOUND: Page = { status: 404, page: renderMessage('Not found', 'There is no such document or collection.') };
 
 /** Sends the requested page, a page with the error, or an empty 405. */
 export async function respond(
@@ -36,44 +37,49 @@ export async function respond(
   response.writeHead(status, { ...PAGE_HEADERS, 'Content-Type': 'text/html; charset=utf-8' }).end(page.text);
 }
 
-async function createPage(firestore: Firestore, url: URL): Promise<Page> {
-  const { path, view } = parseDataUrl(url);
-  const all = await firestore.listCollections();
-  const names = all.map(({ id }) => id);
-  const findLink = createFindLink(names);
-  const wanted = url.searchParams.get('find')?.trim() ?? '';
-  if (path === '' && wanted !== '') {
-    const [rows, documents] = await Promise.all([
-      findRequests(firestore, wanted),
-      findDocuments(firestore, names, wanted),
-    ]);
-    const page = renderFound(
-      wanted,
-      rows,
-      documents.map((document) => document.path),
-      findLink,
-    );
-    return { status: rows.length + documents.length === 0 ? 404 : 200, page };
+function createPage(firestore: Firestore, { pathname, searchParams }: URL): Page | Promise<Page> {
+  const path = parsePath(pathname);
+  const wanted = searchParams.get('find')?.trim() ?? '';
+  if (path === undefined) return NOT_FOUND;
+  if (path.length === 0) return wanted === '' ? createOverview(firestore) : find(firestore, wanted);
+  return path.length % 2 === 1
+    ? createCollection(firestore, path.join('/'))
+    : createDocument(firestore, path.join('/'));
+}
+
+/** @returns the collections and ids of a Firestore path; undefined if it cannot be one */
+function parsePath(pathname: string): string[] | undefined {
+  try {
+    const [, ...segments] = pathname.slice(1).split('/').map(decodeURIComponent);
+    const path = segments.at(-1) === '' ? segments.slice(0, -1) : segments;
+    return path.every(isDocumentId) ? path : undefined;
+  } catch {
+    return undefined;
   }
-  if (path === '') {
-    const requests = firestore.collection(collections.priceListRequests);
-    const { documents } = await readPage(requests, addDefaultSort(requests.path, {}), NEWEST);
-    const rows = await readRows(firestore, documents);
-    return { status: 200, page: renderOverview(await readSizes(all), rows, findLink) };
-  }
-  if (path.split('/').length % 2 === 1) {
-    const sorted = addDefaultSort(path, view);
-    const found = await readPage(firestore.collection(path), sorted);
-    const isRequests = path === collections.priceListRequests;
-    const rows = isRequests ? await readRows(firestore, found.documents) : undefined;
-    // A top-level collection exists only while it has documents. A subcollection without documents gets an empty page.
-    const isKnown = path.includes('/') || names.includes(path);
-    return { status: isKnown ? 200 : 404, page: renderCollection(found, sorted, findLink, rows) };
-  }
+}
+
+async function createOverview(firestore: Firestore): Promise<Page> {
+  const sizes = await readSizes(await firestore.listCollections());
+  return { status: 200, page: renderOverview(sizes, await readNewestRequests(firestore, 10)) };
+}
+
+async function find(firestore: Firestore, id: string): Promise<Page> {
+  const [requests, paths] = await Promise.all([findRequests(firestore, id), findDocuments(firestore, id)]);
+  return { status: requests.length + paths.length === 0 ? 404 : 200, page: renderFound(id, requests, paths) };
+}
+
+async function createCollection(firestore: Firestore, path: string): Promise<Page> {
+  const { count, documents } = await readDocuments(firestore.collection(path));
+  // A collection exists only while it has documents.
+  if (count === 0) return NOT_FOUND;
+  const requests = path === collections.priceListRequests ? await readNewestRequests(firestore) : undefined;
+  return { status: 200, page: renderCollection(path, count, documents, requests) };
+}
+
+async function createDocument(firestore: Firestore, path: string): Promise<Page> {
   const reference = firestore.doc(path);
   const [document, subcollections] = await Promise.all([reference.get(), reference.listCollections().then(readSizes)]);
-  if (!document.exists && subcollections.length === 0)
-    return { status: 404, page: renderMessage('Not found', `There is no document ${path}.`) };
-  const rows = await findRequestsOf(firestore, reference);
-  return { status: 200, page: renderDocument(document, subcollections, findLink, rows) };
+  if (!document.exists && subcollections.length === 0) return NOT_FOUND;
+  const requests = OF_REQUESTS.includes(reference.parent.path) ? await findRequests(firestore, path) : [];
+  return { status: 200, page: renderDocument(document, subcollections, requests) };
 }
