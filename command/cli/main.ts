@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CommanderError } from 'commander';
 import { initializeApp } from 'firebase-admin/app';
 import { getFirestore } from 'firebase-admin/firestore';
-import { configureClient, createDatabase } from '../../functions/src/lib/firestore/database';
+import { configureClient, Database } from '../../functions/src/lib/firestore/database';
 import { createWorkContext } from '../../functions/src/lib/work-context';
 import { createProgram, type Act } from './arguments';
 import { assertReachable } from './connection';
@@ -45,7 +45,7 @@ async function runInProject(
   const app = initializeApp({ projectId: target.project }, crypto.randomUUID());
   const firestore = configureClient(getFirestore(app, target.database));
   const workContext = createWorkContext(signal);
-  const db = createDatabase(firestore, workContext);
+  const db = new Database(firestore, workContext);
   try {
     await assertReachable(target, db, workContext);
     return await run({ terminal, db, workContext, targetOptions });

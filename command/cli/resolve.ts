@@ -3,7 +3,6 @@ import type { Database } from '../../functions/src/lib/firestore/database';
 import { retry } from '../../functions/src/lib/firestore/retry';
 import { keyDocument } from '../../functions/src/lib/repositories/keys';
 import type { KeyRecord } from '../../functions/src/lib/schemas/key-record';
-import type { WorkContext } from '../../functions/src/lib/work-context';
 import type { KeyOutcome, OperatorDecision } from '../../functions/src/price-lists/key';
 import { applyEvent } from '../../functions/src/price-lists/key-store';
 import { takeOver } from '../../functions/src/price-lists/resume';
@@ -49,13 +48,8 @@ const CODES: Record<KeyOutcome['kind'], ResolutionErrorCode> = {
  * @returns the stored response, even if another process completed the key
  * @throws ResolutionError; the error that ended the try, such as UnusablePayloadError; as `takeOver` does
  */
-export async function resume(
-  record: KeyRecord,
-  operator: OperatorDecision,
-  db: Database,
-  context: WorkContext,
-): Promise<string> {
-  const key = { reference: keyDocument(db, record.boq_list_id), db, context };
+export async function resume(record: KeyRecord, operator: OperatorDecision, db: Database): Promise<string> {
+  const key = { reference: keyDocument(db, record.boq_list_id), db };
   const { outcome, cause } = await takeOver(record, operator, key);
   if (outcome.kind === 'completed') return outcome.response;
   if (outcome.kind !== 'failed' || cause === undefined) throw new ResolutionError(CODES[outcome.kind]);
@@ -69,15 +63,10 @@ export async function resume(
  *
  * @throws ResolutionError, or as `retry` does
  */
-export async function release(
-  record: KeyRecord,
-  operator: OperatorDecision,
-  db: Database,
-  context: WorkContext,
-): Promise<void> {
-  const key = { reference: keyDocument(db, record.boq_list_id), db, context };
+export async function release(record: KeyRecord, operator: OperatorDecision, db: Database): Promise<void> {
+  const key = { reference: keyDocument(db, record.boq_list_id), db };
   const event = { kind: 'release', attempt: record, operator } as const;
-  const outcome = await retry(() => applyEvent(key, event), context, 'outage');
+  const outcome = await retry(() => applyEvent(key, event), db.context, 'outage');
   if (outcome.kind === 'completed') throw new ResolutionError('lists_ready');
   if (outcome.kind !== 'released') throw new ResolutionError(CODES[outcome.kind]);
 }

@@ -13,7 +13,7 @@ export const addPriceLists = defineEndpoint({
   body: { ...PRICE_LISTS_BODY_LIMITS, parse: parsePriceLists },
   handler: async (context, submission, sender) => {
     const request = { ...sender, log: createPriceListLogger(sender.requestId) };
-    const { response, replayed, facts } = await createPriceLists(submission, request, getDatabase(context), context);
+    const { response, replayed, facts } = await createPriceLists(submission, request, getDatabase(context));
     const count = submission.products.size;
     return { body: response, replayed, count, facts, headers: replayed ? { 'Idempotent-Replayed': 'true' } : {} };
   },

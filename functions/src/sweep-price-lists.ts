@@ -57,7 +57,7 @@ async function runSweep(): Promise<void> {
   try {
     const db = getDatabase(context);
     const options = { stopping: shutdown.refuseWrites.signal, waitForDueMs: SWEEP_DUE_WAIT_MS };
-    await sweep(db, context, createReporter(counts), options);
+    await sweep(db, createReporter(counts), options);
     const interrupted = signal.aborted || shutdown.refuseWrites.signal.aborted;
     const countInReview = () => retry(() => countKeysInReview(db), context, 'outage').catch(() => undefined);
     const requires_review = interrupted ? undefined : await countInReview();

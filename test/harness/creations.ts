@@ -50,7 +50,7 @@ export function useCreations() {
     };
     const { db, context } = database.open(changed);
     const request = { ...TEST_REQUEST, log };
-    const result = await createPriceLists(parseSubmission(body), request, db, context).catch(
+    const result = await createPriceLists(parseSubmission(body), request, db).catch(
       (error: unknown) => error as ApiError,
     );
     return { result, logged, context };
@@ -62,7 +62,7 @@ export function useCreations() {
     const record = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
     await getKey().set(record);
     const held = { kind: 'owned', record, heldUntil: context.clock.elapsedMs() + LEASE_DURATION_MS } as const;
-    return new Attempt(held, { reference: getKey(), db, context }, 'attempt');
+    return new Attempt(held, { reference: getKey(), db }, 'attempt');
   }
 
   const getKey = (key = 'boq-1') => database.client.collection('price_list_idempotency').doc(keyDocumentId(key));

@@ -1,6 +1,6 @@
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore } from '../../emulator/src';
-import { configureClient, createDatabase } from '../../functions/src/lib/firestore/database';
+import { configureClient, Database } from '../../functions/src/lib/firestore/database';
 import { createWorkContext, WRITE_SIZES, type WorkContext } from '../../functions/src/lib/work-context';
 import { TEST_BATCH } from './batches';
 import { ManualClock } from './clock';
@@ -46,7 +46,7 @@ export function useTestDatabase() {
         sizes: { ...WRITE_SIZES, batchEntries: TEST_BATCH },
         ...changed,
       };
-      return { db: createDatabase(database.client, context), context };
+      return { db: new Database(database.client, context), context };
     },
     /** Records the calls that end from now on. */
     recordCalls: () => recordCalls(database.firestore),

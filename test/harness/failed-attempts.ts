@@ -60,9 +60,9 @@ export function useFailedAttempts() {
   const getPriceList = ({ lists }: KeyRecord) => database.client.doc(`price_lists/${lists?.price_list_id}`);
 
   async function runResume(record: KeyRecord): Promise<unknown> {
-    const { db, context } = database.open();
+    const { db } = database.open();
     const decision = { by: 'operator', reason: 'checked' };
-    return resume(record, decision, db, context).catch((error: unknown) => error);
+    return resume(record, decision, db).catch((error: unknown) => error);
   }
 
   return { database, create, getKey, readKey, fail, crash, check, deletePayload, getPriceList, runResume };

@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import type { DocumentData, Firestore } from 'firebase-admin/firestore';
 import { audit } from '../../command/audit/audit';
 import type { Violation } from '../../command/audit/violation';
-import { createDatabase } from '../../functions/src/lib/firestore/database';
+import { Database } from '../../functions/src/lib/firestore/database';
 import type { PriceListSubmission } from '../../functions/src/lib/schemas/add-price-lists';
 import type { KeyRecord } from '../../functions/src/lib/schemas/key-record';
 import { createWorkContext } from '../../functions/src/lib/work-context';
@@ -44,7 +44,7 @@ export async function checkInvariants(db: Firestore, submitted: readonly PriceLi
 async function findViolations(db: Firestore): Promise<string[]> {
   const violations: Violation[] = [];
   const context = createWorkContext(new AbortController().signal);
-  await audit(createDatabase(db, context), context, Infinity, (found) => violations.push(found));
+  await audit(new Database(db, context), context, Infinity, (found) => violations.push(found));
   const found = violations.filter(({ rule }) => rule !== 'lease' && rule !== 'sweep_due_at');
   return found.map(({ path, message }) => `${path} ${message}`);
 }

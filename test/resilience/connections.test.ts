@@ -80,7 +80,7 @@ async function runSweep(): Promise<string[]> {
   const context = createWorkContext(new AbortController().signal);
   const results: string[] = [];
   const onResult = ({ result }: SweepResult) => void results.push(result);
-  await sweep(getDatabase(context), context, { onResult, onUnreadable: () => undefined });
+  await sweep(getDatabase(context), { onResult, onUnreadable: () => undefined });
   return results;
 }
 

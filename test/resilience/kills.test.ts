@@ -1,4 +1,4 @@
-import { createDatabase } from '../../functions/src/lib/firestore/database';
+import { Database } from '../../functions/src/lib/firestore/database';
 import { createWorkContext } from '../../functions/src/lib/work-context';
 import { LEASE_DURATION_MS } from '../../functions/src/lib/time-limits';
 import { sweep } from '../../functions/src/price-lists/sweep';
@@ -59,7 +59,7 @@ test('what a killed process leaves is nothing, ready lists or a claim that the s
   aheadMs = LEASE_DURATION_MS;
   const context = createWorkContext(new AbortController().signal);
   const swept: unknown[] = [];
-  await sweep(createDatabase(db, context), context, {
+  await sweep(new Database(db, context), {
     onResult: ({ result }, { boq_list_id }) => void swept.push([boq_list_id, result]),
     onUnreadable: (path) => void swept.push(path),
   });

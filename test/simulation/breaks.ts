@@ -6,7 +6,7 @@ import {
   type QuerySnapshot,
 } from 'firebase-admin/firestore';
 import { collections, subcollections } from '../../functions/src/lib/firestore/collections';
-import { DELETED, type Database, type Writes } from '../../functions/src/lib/firestore/database';
+import { DELETED, type DatabaseCalls, type Writes } from '../../functions/src/lib/firestore/database';
 import { isTransient } from '../../functions/src/lib/firestore/retry';
 import { settleLease } from '../../functions/src/price-lists/key';
 import { requireKeyRecord } from '../harness/key-records';
@@ -34,7 +34,7 @@ interface Write {
 /** Replaces the writes of every commit. Null removes a write. */
 const withWrites =
   (replace: (write: Write) => Write | null) =>
-  (db: Database): Database => ({
+  (db: DatabaseCalls): DatabaseCalls => ({
     ...db,
     commit: (addWrites) =>
       db.commit((writes) => {
@@ -60,7 +60,7 @@ const force = (write: Write): Write =>
 
 const withEntries =
   (commit: (run: () => Promise<void>) => Promise<void>) =>
-  (db: Database): Database => ({
+  (db: DatabaseCalls): DatabaseCalls => ({
     ...db,
     commit: (addWrites) => {
       const run = () => db.commit(addWrites);
@@ -69,13 +69,13 @@ const withEntries =
   });
 
 const withDueKeys =
-  (get: (db: Database, query: Query) => Promise<QuerySnapshot>) =>
-  (db: Database): Database => ({
+  (get: (db: DatabaseCalls, query: Query) => Promise<QuerySnapshot>) =>
+  (db: DatabaseCalls): DatabaseCalls => ({
     ...db,
     get: (query) => (query instanceof CollectionReference ? db.get(query) : get(db, query)),
   });
 
-const findNothing = (db: Database, query: Query) => db.get(query.limit(1).where('status', '==', 'none'));
+const findNothing = (db: DatabaseCalls, query: Query) => db.get(query.limit(1).where('status', '==', 'none'));
 
 /** Returns the snapshot of a key record as processes other than the owner see it: an expired lease has ended the attempt. */
 function settleSnapshot(snapshot: DocumentSnapshot): DocumentSnapshot {
@@ -87,20 +87,20 @@ function settleSnapshot(snapshot: DocumentSnapshot): DocumentSnapshot {
 export const BREAKS: Record<string, Break> = {
   'a key that is never due for its report': {
     seed: 28,
-    db: withWrites((write) =>
+    calls: withWrites((write) =>
       write.data['failure_cause'] === 'error' ? { ...write, data: { ...write.data, sweep_due_at: DELETED } } : write,
     ),
     caught: /a key that needs an operator is reported/,
   },
   'a sweep that finds nothing for minutes': {
-    db: withDueKeys((db, query) => (virtualTime.now % 900_000 < 600_000 ? findNothing(db, query) : db.get(query))),
+    calls: withDueKeys((db, query) => (virtualTime.now % 900_000 < 600_000 ? findNothing(db, query) : db.get(query))),
     caught: /leaves no key due/,
   },
   'a sweep that reads only one key': {
     seed: 25,
-    db: (db) => {
+    calls: (db) => {
       let isFirst = true;
-      const get = (_: Database, query: Query) => {
+      const get = (_: DatabaseCalls, query: Query) => {
         const isRead = isFirst;
         isFirst = false;
         return isRead ? db.get(query.limit(1)) : findNothing(db, query);
@@ -110,25 +110,25 @@ export const BREAKS: Record<string, Break> = {
     caught: /leaves no key due/,
   },
   'tries that are forgotten': {
-    db: withWrites((write) =>
+    calls: withWrites((write) =>
       'failed_tries' in write.data ? { ...write, data: { ...write.data, failed_tries: 0 } } : write,
     ),
     caught: /each failed try counts/,
   },
   'lists that a resume does not change to processing': {
     seed: 2,
-    db: without(
+    calls: without(
       ({ data }) => data['status'] === 'processing' && 'new_date' in data && data['created_at'] !== data['updated_at'],
     ),
     caught: /is failed, but its attempt is processing/,
   },
   'a release that leaves no trace in the request record': {
-    db: without((write) => isIn(write, collections.priceListRequests) && 'released' in write.data),
+    calls: without((write) => isIn(write, collections.priceListRequests) && 'released' in write.data),
     caught: /differs from its attempt: released|belongs to no present or released attempt/,
   },
   'a late copy of an old claim that takes its key after a release': {
     seed: 18,
-    db: withWrites((write) =>
+    calls: withWrites((write) =>
       isIn(write, collections.priceListRequests) ||
       isIn(write, subcollections.payload) ||
       (isKey(write) && write.kind === 'update' && write.data['claimed_at'] === write.data['updated_at'])
@@ -139,30 +139,30 @@ export const BREAKS: Record<string, Break> = {
   },
   'a claim without its condition': {
     seed: 5,
-    db: withWrites((write) => (write.kind === 'create' ? force(write) : write)),
+    calls: withWrites((write) => (write.kind === 'create' ? force(write) : write)),
     caught: /belongs to no present or released attempt|completed is final/,
   },
   'events without their condition': {
     seed: 12,
-    db: withWrites((write) => (isKey(write) && write.kind === 'update' ? force(write) : write)),
+    calls: withWrites((write) => (isKey(write) && write.kind === 'update' ? force(write) : write)),
     caught: /a ready list is never written again|completed is final|is failed, but its attempt is processing/,
   },
   'a completion that writes only one list': {
-    db: without((write) => isIn(write, collections.expectedForwardCosts) && write.data['status'] === 'ready'),
+    calls: without((write) => isIn(write, collections.expectedForwardCosts) && write.data['status'] === 'ready'),
     caught: /is (processing|failed), but its attempt is completed/,
   },
   'a payload that is not stored': {
-    db: without((write) => isIn(write, subcollections.payload)),
+    calls: without((write) => isIn(write, subcollections.payload)),
     caught: /price_list_payload cannot be used: chunks of it are missing/,
   },
   'entries that a commit creates instead of setting': {
     seed: 2,
-    db: withWrites((write) => (isIn(write, subcollections.products) ? { ...write, kind: 'create' } : write)),
+    calls: withWrites((write) => (isIn(write, subcollections.products) ? { ...write, kind: 'create' } : write)),
     caught: /a precondition fails only where another event was applied/,
   },
   'entries that count as written after an error': {
     seed: 6,
-    db: withEntries((run) =>
+    calls: withEntries((run) =>
       run().catch((error: unknown) => {
         if (!isTransient(error)) throw error;
       }),
@@ -171,14 +171,14 @@ export const BREAKS: Record<string, Break> = {
   },
   'entries that the attempt does not wait for': {
     seed: 3,
-    db: withEntries((run) => {
+    calls: withEntries((run) => {
       run().catch(() => undefined);
       return Promise.resolve();
     }),
     caught: /products without an entry|goes on after its response/,
   },
   'a repeated try that does not read the key again': {
-    db: (db) => {
+    calls: (db) => {
       const known = new Map<string, Promise<DocumentSnapshot[]>>();
       const getAll = (...documents: DocumentReference[]) => {
         const paths = documents.map(({ path }) => path).join();
@@ -186,7 +186,7 @@ export const BREAKS: Record<string, Break> = {
         known.set(paths, found);
         return found;
       };
-      return { ...db, getAll: getAll as Database['getAll'] };
+      return { ...db, getAll: getAll };
     },
     // Its commits always fail, the retries end with an error that they should overcome, or no sweep resumes the key.
     caught:
@@ -194,7 +194,7 @@ export const BREAKS: Record<string, Break> = {
   },
   'a lease whose expiry is checked before its owner': {
     seed: 2,
-    db: (db, context) => {
+    calls: (db, context) => {
       const own = new Set<unknown>();
       const { newToken } = context;
       const createToken = () => {
@@ -207,7 +207,7 @@ export const BREAKS: Record<string, Break> = {
         (await db.getAll(...documents)).map((snapshot) =>
           own.has(snapshot.get('owner')) ? settleSnapshot(snapshot) : snapshot,
         );
-      return { ...db, getAll: getAll as Database['getAll'] };
+      return { ...db, getAll: getAll };
     },
     caught: /a request whose attempt nobody else touched is not refused/,
   },
@@ -218,14 +218,6 @@ export const BREAKS: Record<string, Break> = {
       return { ...context, clock: { ...context.clock, elapsedMs: () => startedAt } };
     },
     caught: /writes entries after its lease expired/,
-  },
-  'a try that continues after it was given up': {
-    seed: 4,
-    context: (context) => ({
-      ...context,
-      signal: Object.assign(context.signal, { throwIfAborted: () => undefined }),
-    }),
-    caught: /goes on after its response/,
   },
   'one owner token for all attempts': {
     context: (context) => ({ ...context, newToken: () => 'anybody' }),

@@ -5,7 +5,6 @@ import { keyDocument, readKey } from '../../functions/src/lib/repositories/keys'
 import { writeOptions } from '../../functions/src/lib/runtime-options';
 import type { PriceListSubmission } from '../../functions/src/lib/schemas/add-price-lists';
 import { getTimeLimitMs, SWEEP_DUE_WAIT_MS } from '../../functions/src/lib/time-limits';
-import type { WorkContext } from '../../functions/src/lib/work-context';
 import { createPriceLists } from '../../functions/src/price-lists/create';
 import { computeFingerprint } from '../../functions/src/price-lists/payload';
 import { release, ResolutionError, resume } from '../../command/cli/resolve';
@@ -186,7 +185,7 @@ class Schedule {
     this.world.note(process, `submits ${submission.info.name} for ${boq_list_id}`);
     let result: ClientResult;
     try {
-      const create = (context: WorkContext) => createPriceLists(submission, TEST_REQUEST, process.db, context);
+      const create = () => createPriceLists(submission, TEST_REQUEST, process.db);
       result = { kind: 'stored', ...(await this.world.run(process, BUDGET_MS, create)) };
     } catch (error) {
       result = toClientResult(error);
@@ -222,13 +221,13 @@ class Schedule {
     const process = this.world.process(name);
     const decision = { by: name, reason: null };
     try {
-      await this.world.run(process, BUDGET_MS, async (context) => {
+      await this.world.run(process, BUDGET_MS, async () => {
         const { db } = process;
-        const { record } = await retry(() => readKey(db, keyDocument(db, key)), context, 'outage');
+        const { record } = await retry(() => readKey(db, keyDocument(db, key)), db.context, 'outage');
         // No request has claimed the key yet, so there is nothing to resolve.
         if (record === undefined || record === 'unreadable') throw new ResolutionError('key_resolved');
-        if (how === 'resume') await resume(record, decision, db, context);
-        else await release(record, decision, db, context);
+        if (how === 'resume') await resume(record, decision, db);
+        else await release(record, decision, db);
       });
       this.world.note(process, `${how}d ${key}`);
     } catch (error) {
@@ -248,9 +247,7 @@ class Schedule {
       onUnreadable: (path) => this.#fail(new Error(`${path} cannot be read`)),
     };
     try {
-      await this.world.run(process, BUDGET_MS, (context) =>
-        sweep(process.db, context, reporter, { waitForDueMs: SWEEP_DUE_WAIT_MS }),
-      );
+      await this.world.run(process, BUDGET_MS, () => sweep(process.db, reporter, { waitForDueMs: SWEEP_DUE_WAIT_MS }));
     } catch (error) {
       this.world.note(process, `could not sweep: ${String(error)}`);
       const isCrash = error instanceof ProcessCrashed;

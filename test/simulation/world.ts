@@ -2,7 +2,7 @@ import type { DocumentReference, Firestore } from 'firebase-admin/firestore';
 import type { Clock } from '../../functions/src/lib/clock';
 import { StoppedError } from '../../functions/src/lib/errors';
 import { CALL_TIMEOUTS_MS, STOP_RESERVE_MS } from '../../functions/src/lib/time-limits';
-import { createDatabase, type Database, type Writes } from '../../functions/src/lib/firestore/database';
+import { createCalls, Database, type DatabaseCalls, type Writes } from '../../functions/src/lib/firestore/database';
 import type { KeyRecord } from '../../functions/src/lib/schemas/key-record';
 import { createWorkContext, type WorkContext } from '../../functions/src/lib/work-context';
 import type { Random } from '../../dev/sample/random';
@@ -76,9 +76,9 @@ export function getPaths(addWrites: (writes: Writes) => void): string[] {
   return paths;
 }
 
-/** Replaces the database or the context of the service with a broken one, to test the simulation. */
+/** Replaces the calls or the context of the service with broken ones, to test the simulation. */
 export interface BrokenParts {
-  db?: (db: Database, context: WorkContext) => Database;
+  calls?: (calls: DatabaseCalls, context: WorkContext) => DatabaseCalls;
   context?: (context: WorkContext) => WorkContext;
 }
 
@@ -176,15 +176,16 @@ export class Simulator {
     };
     const newToken = () => `${name}/${(tokens += 1)}`;
     const random = () => this.random.next();
-    process.context = { ...real, clock, random, newToken, sizes: SIZES, signal: process.ending.signal };
-    const db = this.#gateDatabase(createDatabase(this.firestore, real), process);
-    process.db = this.broken.db?.(db, process.context) ?? db;
+    const context = { ...real, clock, random, newToken, sizes: SIZES, signal: process.ending.signal };
+    process.context = this.broken.context?.(context) ?? context;
+    const calls = this.#gateCalls(createCalls(this.firestore, real.clock), process);
+    process.db = new Database(this.firestore, process.context, this.broken.calls?.(calls, process.context) ?? calls);
     return process;
   }
 
   /** Runs the work of a process, and aborts it after `budgetMs`. @throws ProcessCrashed when the process dies */
-  async run<T>(process: Process, budgetMs: number, work: (context: WorkContext) => Promise<T>): Promise<T> {
-    const { ending, context } = process;
+  async run<T>(process: Process, budgetMs: number, work: () => Promise<T>): Promise<T> {
+    const { ending } = process;
     const endBudget = () => ending.abort(new DOMException('simulated end of the budget', 'TimeoutError'));
     const cancels = [this.#startTimer(process, budgetMs, endBudget)];
     process.stop = () => {
@@ -199,7 +200,7 @@ export class Simulator {
     };
     this.#running.add(process);
     try {
-      return await Promise.race([work(this.broken.context?.(context) ?? context), process.death.promise]);
+      return await Promise.race([work(), process.death.promise]);
     } finally {
       process.stop = undefined;
       if (process.state === 'running') process.state = 'responded';
@@ -288,14 +289,13 @@ export class Simulator {
     });
   }
 
-  #gateDatabase(real: Database, process: Process): Database {
+  #gateCalls(real: DatabaseCalls, process: Process): DatabaseCalls {
     const gateRead = <T>(what: string, call: () => Promise<T>) =>
       this.#gate(process, what, CALL_TIMEOUTS_MS.read, call);
     return {
-      ...real,
       getAll: (...documents) => gateRead(`read ${short(documents[0]?.path)}`, () => real.getAll(...documents)),
       get: (query) => gateRead('query', () => real.get(query)),
-      count: (query) => gateRead('count', () => real.count(query)),
+      count: (query, timeoutMs) => gateRead('count', () => real.count(query, timeoutMs)),
       commit: (addWrites) => {
         const paths = getPaths(addWrites);
         const what = describeCommit(paths);

@@ -19,7 +19,7 @@ export async function releaseKey(id: string, options: ReleaseOptions, context: C
       `This releases ${quoteId(boq_list_id)}. ${effect} ` +
       'The next request for it starts a new attempt, with any payload. No record is deleted.';
     if (options.yes !== true) await terminal.confirm(question, workContext.signal);
-    await release(key.record, { by: getOperatorName(options), reason: options.reason }, db, workContext);
+    await release(key.record, { by: getOperatorName(options), reason: options.reason }, db);
   }
   if (options.json === true) terminal.print(toJson({ released: boq_list_id }));
   else {

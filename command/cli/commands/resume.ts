@@ -73,8 +73,7 @@ export async function resumeKeys(
     const { boq_list_id, products_count } = record;
     context.terminal.printError(`Resuming ${quoteId(boq_list_id)}: ${count(products_count, 'product')} …\n`);
     await attempt(boq_list_id, async () => {
-      const { db, workContext } = context;
-      const response = await resume(record, decision, db, workContext);
+      const response = await resume(record, decision, context.db);
       report({ boq_list_id, result: 'resumed', reason: null, response });
     });
   }

@@ -37,7 +37,7 @@ export async function sweepKeys({ dryRun, json }: SweepCommandOptions, context: 
       if (key.record === 'unreadable') await onUnreadable(key.reference.path);
       else if (key.record && isSwept(key.record, key.readAt)) await print(preview(key.record, key.readAt), key.record);
     }
-  } else await sweep(db, workContext, { onResult: print, onUnreadable });
+  } else await sweep(db, { onResult: print, onUnreadable });
   if (found === 0)
     terminal.printError(signal.aborted ? 'Stopped before any key was swept.\n' : 'Nothing to do: no attempt is due.\n');
   return signal.aborted ? 1 : 0;

@@ -44,8 +44,8 @@ async function expectChanged(path: string, data: DocumentData, rule: Rule, messa
 }
 
 async function runRelease(key: string): Promise<void> {
-  const { db, context } = database.open();
-  await release(await readKey(key), { by: 'ada', reason: 'x' }, db, context);
+  const { db } = database.open();
+  await release(await readKey(key), { by: 'ada', reason: 'x' }, db);
 }
 
 type Status = KeyRecord['status'];

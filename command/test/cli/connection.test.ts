@@ -2,7 +2,7 @@ import { assertReadable } from '../../cli/connection';
 import { describeCredentials } from '../../cli/errors';
 import { resolveTarget, type Target } from '../../cli/target';
 import { systemClock } from '../../../functions/src/lib/clock';
-import { createDatabase } from '../../../functions/src/lib/firestore/database';
+import { Database } from '../../../functions/src/lib/firestore/database';
 import { createWorkContext } from '../../../functions/src/lib/work-context';
 import { useTestService } from '../../../test/harness/service';
 import { runCommand } from '../../../test/harness/command';
@@ -110,7 +110,7 @@ async function getReadError(target: Target, getAll: () => Promise<never>): Promi
     createTimeout: (ms, ...others) => systemClock.createTimeout(ms === 8_000 ? 8 : ms, ...others),
   };
   const context = { ...createWorkContext(new AbortController().signal), clock };
-  const db = { ...createDatabase(service.db, context), getAll };
+  const db = Object.assign(new Database(service.db, context), { getAll });
   return assertReadable(target, db, context).then(
     () => 'no error',
     (error: unknown) => (error instanceof Error ? error.message : 'not an error'),

@@ -3,7 +3,7 @@ import { findKeys, getAll, isReadable } from '../../../command/records/find';
 import { addOutcomes, type RequestRow } from '../../../command/records/requests';
 import { isDocumentId } from '../../../functions/src/lib/document-id';
 import { collections } from '../../../functions/src/lib/firestore/collections';
-import { createDatabase } from '../../../functions/src/lib/firestore/database';
+import { Database } from '../../../functions/src/lib/firestore/database';
 import { requestDocument } from '../../../functions/src/lib/repositories/requests';
 import { createWorkContext } from '../../../functions/src/lib/work-context';
 
@@ -14,7 +14,7 @@ export const MAX_DOCUMENTS = 50;
 
 function open(firestore: Firestore) {
   const context = createWorkContext(new AbortController().signal);
-  return { db: createDatabase(firestore, context), context };
+  return { db: new Database(firestore, context), context };
 }
 
 export interface CollectionSize {

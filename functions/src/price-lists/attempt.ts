@@ -38,19 +38,17 @@ export class Attempt {
       await this.#renewIfDue();
       return fn();
     };
-    return retry(callUnderLease, this.key.context, this.regime);
+    return retry(callUnderLease, this.key.db.context, this.regime);
   }
 
   async #renewIfDue(): Promise<void> {
-    const { clock, signal } = this.key.context;
+    const { clock } = this.key.db.context;
     // After a slow renewal, the next one can be due at once.
     while (clock.elapsedMs() >= this.#heldUntil - LEASE_DURATION_MS + RENEWAL_INTERVAL_MS) {
       this.#renewal ??= this.#renew().finally(() => {
         this.#renewal = undefined;
       });
       await this.#renewal;
-      // The caller no longer waits for a try whose signal aborted, so the try must not write.
-      signal.throwIfAborted();
     }
   }
 
@@ -73,7 +71,7 @@ export async function runAttempt(
   given?: Products,
 ): Promise<{ outcome: KeyOutcome; cause?: unknown }> {
   const { key, record } = attempt;
-  const { counters } = key.context;
+  const { counters } = key.db.context;
   try {
     await measurePhase(counters, 'entries', async () => {
       const products = given ?? (await attempt.call(() => readStoredPayload(key.db, record))).products;
@@ -91,12 +89,12 @@ export async function runAttempt(
  * its current batch. So this process has no write in progress when the attempt fails, unless the signal has aborted.
  */
 async function writeEntries(products: Products, attempt: Attempt): Promise<void> {
-  const { db, context } = attempt.key;
+  const { db } = attempt.key;
   const { lists } = attempt.record;
   if (lists === null) return;
   let failed = false;
   const writeList = async (kind: ListKind) => {
-    for (const batch of toBatches(products, kind, context.sizes.batchEntries)) {
+    for (const batch of toBatches(products, kind, db.context.sizes.batchEntries)) {
       if (failed) return;
       await attempt.call(() => writeEntryBatch(db, kind, lists, batch));
     }
@@ -116,7 +114,7 @@ async function writeEntries(products: Products, attempt: Attempt): Promise<void>
  */
 async function fail({ key, record }: Attempt, error: unknown): Promise<KeyOutcome> {
   const failure = getErrorMessage(error);
-  const cause = classifyFailure(error, key.context.signal);
+  const cause = classifyFailure(error, key.db.context.signal);
   try {
     return await applyWithinReserve(key, { kind: 'fail', attempt: record, failure, cause });
   } catch (notStored) {

@@ -10,7 +10,7 @@ import { MAX_TEXT_BYTES } from '../lib/schemas/fields';
 import { listInfoSchema } from '../lib/schemas/info';
 import { getMarketFacts, type Claim, type KeyLists, type KeyRecord, type MarketFacts } from '../lib/schemas/key-record';
 import type { Market } from '../lib/schemas/responses';
-import { measurePhase, type WorkContext } from '../lib/work-context';
+import { measurePhase } from '../lib/work-context';
 import { Attempt, runAttempt } from './attempt';
 import type { KeyOutcome } from './key';
 import { decide, setRecord, type KeyStore } from './key-store';
@@ -32,7 +32,7 @@ export interface CreationResult {
 /**
  * Creates both lists of a submission exactly once for its key, if the market exists.
  *
- * @param context its signal aborts early enough to leave the time reserved for failing the attempt
+ * @param db its signal aborts early enough to leave the time reserved for failing the attempt
  * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed, payload_too_large;
  * the error of a claim. A claim whose replies were lost may have taken effect. If so, the sweep finishes its attempt.
  */
@@ -40,11 +40,11 @@ export async function createPriceLists(
   submission: PriceListSubmission,
   request: CreationRequest,
   db: Database,
-  context: WorkContext,
 ): Promise<CreationResult> {
   const { log } = request;
-  const key: KeyStore = { reference: keyDocument(db, submission.info.boq_list_id), db, context };
-  const draft = draftClaim(submission, request, key);
+  const { context } = db;
+  const key: KeyStore = { reference: keyDocument(db, submission.info.boq_list_id), db };
+  const draft = draftClaim(submission, request, db);
   const tryToClaim = () => claimKey(key, draft, submission, request.requestId);
   const claimed = await measurePhase(context.counters, 'claim', () => retry(tryToClaim, context, 'outage'));
   if (claimed.kind !== 'owned') {
@@ -61,16 +61,16 @@ export async function createPriceLists(
 type ClaimDraft = Omit<Claim, 'lists'> & { listIds: ListIds };
 
 /** Every try stores the same ids and owner token, so a repeated try recognises its own claim. */
-function draftClaim({ info, products }: PriceListSubmission, { apiKeyId }: CreationRequest, key: KeyStore): ClaimDraft {
+function draftClaim({ info, products }: PriceListSubmission, { apiKeyId }: CreationRequest, db: Database): ClaimDraft {
   return {
     ...listInfoSchema.parse(info),
     boq_list_id: info.boq_list_id,
-    owner: key.context.newToken(),
+    owner: db.context.newToken(),
     fingerprint: computeFingerprint({ info, products }),
     products_count: products.size,
-    document_id: newDocumentId(key.db),
-    listIds: { expected_forward_cost_id: newDocumentId(key.db), price_list_id: newDocumentId(key.db) },
-    trace_id: key.context.traceId,
+    document_id: newDocumentId(db),
+    listIds: { expected_forward_cost_id: newDocumentId(db), price_list_id: newDocumentId(db) },
+    trace_id: db.context.traceId,
     key_id: apiKeyId,
   };
 }
@@ -82,16 +82,15 @@ async function claimKey(
   submission: PriceListSubmission,
   requestId: string,
 ): Promise<KeyOutcome> {
-  const { db, context } = key;
+  const { db } = key;
   const { info } = submission;
-  const startedAt = context.clock.elapsedMs();
+  const startedAt = db.context.clock.elapsedMs();
   const { key: found, market } = await readKeyAndMarket(db, key.reference, info.market_id);
   const claim: Claim = { ...draft, lists: market && { ...listIds, ...toListFacts(market, info.currency_iso) } };
   const { record, lists, outcome } = decide(found, { kind: 'claim', claim }, startedAt);
   if (record === undefined) return outcome;
   // Compresses the payload only now, because a replay needs no chunks.
-  const chunks = await compressToChunks(submission, context.sizes.chunkBytes);
-  context.signal.throwIfAborted();
+  const chunks = await compressToChunks(submission, db.context.sizes.chunkBytes);
   await db.commit((writes) => {
     setRecord(writes, db, found, record, lists);
     createRequest(db, writes, record, { info, requestId, chunks });

@@ -6,15 +6,13 @@ import { setListDocuments, type ListDocuments } from '../lib/repositories/lists'
 import { settleRequest } from '../lib/repositories/requests';
 import type { KeyRecord } from '../lib/schemas/key-record';
 import { FAILURE_RESERVE_MS } from '../lib/time-limits';
-import type { WorkContext } from '../lib/work-context';
 import { transition, type Decision, type KeyEvent, type KeyOutcome, type ReadMoment } from './key';
 import { getSweepDueAt } from './schedule';
 
-/** Where an event takes place: a key, the database, and the request, command or sweep that sends the event. */
+/** Where an event takes place: a key, and the database of the request, command or sweep that sends the event. */
 export interface KeyStore {
   reference: KeyReference;
   db: Database;
-  context: WorkContext;
 }
 
 /**
@@ -22,13 +20,11 @@ export interface KeyStore {
  * (docs/decisions/0008-conditional-commits.md). This is one try, which the caller can repeat: by its owner token, an
  * attempt recognises what an earlier try has written.
  */
-export async function applyEvent({ reference, db, context }: KeyStore, event: KeyEvent): Promise<KeyOutcome> {
-  const startedAt = context.clock.elapsedMs();
+export async function applyEvent({ reference, db }: KeyStore, event: KeyEvent): Promise<KeyOutcome> {
+  const startedAt = db.context.clock.elapsedMs();
   const key = await readKey(db, reference);
   const { record, lists, outcome } = decide(key, event, startedAt);
   if (record === undefined) return outcome;
-  // After an abort the caller no longer waits for this try, and may have acted on a later read.
-  context.signal.throwIfAborted();
   await db.commit((writes) => {
     setRecord(writes, db, key, record, lists);
     if (event.kind === 'release') settleRequest(db, writes, record);
@@ -55,12 +51,12 @@ export function setRecord(
   if (record.lists !== null && lists !== null) setListDocuments(db, writes, record.lists, lists);
 }
 
-/** Applies an event with retries, within the time reserved for the end of an attempt, even if the context's signal has aborted. */
-export async function applyWithinReserve(key: KeyStore, event: KeyEvent): Promise<KeyOutcome> {
-  const { clock, signal: ended } = key.context;
+/** Applies an event with retries, within the time reserved for the end of an attempt, even if the signal of the database has aborted. */
+export async function applyWithinReserve({ reference, db }: KeyStore, event: KeyEvent): Promise<KeyOutcome> {
+  const { clock, signal: ended } = db.context;
   const reserveMs = ended.reason instanceof StoppedError ? ended.reason.reserveMs : FAILURE_RESERVE_MS;
   const createReason = () => new Error(`no response within the ${reserveMs} ms reserved for the end of an attempt`);
   const { signal, cancel } = clock.createTimeout(reserveMs, createReason);
-  const context = { ...key.context, signal };
-  return retry(() => applyEvent({ ...key, context }, event), context, 'outage').finally(cancel);
+  const key = { reference, db: db.until(signal) };
+  return retry(() => applyEvent(key, event), key.db.context, 'outage').finally(cancel);
 }

@@ -17,8 +17,8 @@ export async function takeOver(
   key: KeyStore,
 ): ReturnType<typeof runAttempt> {
   const { document_id, fingerprint } = record;
-  const attempt = { document_id, fingerprint, owner: key.context.newToken() };
-  const taken = await retry(() => applyEvent(key, { kind: 'resume', attempt, operator }), key.context, 'outage');
+  const attempt = { document_id, fingerprint, owner: key.db.context.newToken() };
+  const taken = await retry(() => applyEvent(key, { kind: 'resume', attempt, operator }), key.db.context, 'outage');
   if (taken.kind !== 'owned') return { outcome: taken };
   return runAttempt(new Attempt(taken, key, 'outage'));
 }

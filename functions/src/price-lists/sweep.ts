@@ -50,16 +50,16 @@ const KEYS_PER_READ = 20;
  * running, each due key that it finds was tried within the last minute, and no other becomes due within `waitForDueMs` of
  * its start. Sweeps can overlap with each other, with operators and with clients.
  *
- * When the signal of the context aborts, the running resumes fail their attempts.
+ * When the signal of the database aborts, the running resumes fail their attempts.
  *
- * @throws the error of a query for due keys or of the reporter, unless the signal of the context has aborted
+ * @throws the error of a query for due keys or of the reporter, unless the signal of the database has aborted
  */
 export async function sweep(
   db: Database,
-  context: WorkContext,
   reporter: SweepReporter,
-  { stopping = context.signal, waitForDueMs = 0 }: SweepOptions = {},
+  { stopping = db.context.signal, waitForDueMs = 0 }: SweepOptions = {},
 ): Promise<void> {
+  const { context } = db;
   const { clock, signal } = context;
   const waitUntil = clock.elapsedMs() + waitForDueMs;
   const running = new Map<string, Promise<void>>();
@@ -71,7 +71,7 @@ export async function sweep(
   const start = (key: KeySnapshot) => {
     const { path } = key.reference;
     triedAt.set(path, clock.elapsedMs());
-    const work = sweepKey(key, { reference: key.reference, db, context }, reporter);
+    const work = sweepKey(key, { reference: key.reference, db }, reporter);
     // Work that rejects stays in `running`, so that the next wait rejects with its error.
     running.set(
       path,
@@ -142,7 +142,7 @@ async function sweepKey(found: KeySnapshot, key: KeyStore, reporter: SweepReport
  * least once, and again if two sweeps overlap or the commit after the report fails.
  */
 async function reportToOperator(key: KeyStore, reporter: SweepReporter): Promise<void> {
-  const found = await retry(() => readKey(key.db, key.reference), key.context, 'outage');
+  const found = await retry(() => readKey(key.db, key.reference), key.db.context, 'outage');
   const { record, sweepDueAt, readAt } = found;
   if (record === undefined || record === 'unreadable' || sweepDueAt === null) return;
   if (record.status !== 'requires_review' || canResumeAutomatically(record)) return;
@@ -151,8 +151,8 @@ async function reportToOperator(key: KeyStore, reporter: SweepReporter): Promise
 }
 
 /** Removes a key from the sweep's index, unless its record has changed since it was read. */
-const clearDueTime = (found: KeySnapshot, { db, context }: KeyStore): Promise<void> =>
-  retry(() => db.commit((writes) => clearSweepDueAt(writes, found)).catch(ignoreConflict), context, 'outage');
+const clearDueTime = (found: KeySnapshot, { db }: KeyStore): Promise<void> =>
+  retry(() => db.commit((writes) => clearSweepDueAt(writes, found)).catch(ignoreConflict), db.context, 'outage');
 
 function ignoreConflict(error: unknown): void {
   if (!isConflict(error)) throw error;

@@ -18,60 +18,87 @@ import { CHANNEL_OPTIONS } from './connection';
 import { createDefaultCredentials } from './credentials';
 import { restoreStatus, singleTry } from './single-try';
 
-export type Database = ReturnType<typeof createDatabase>;
-
 export type Writes = Pick<Transaction, 'create' | 'set' | 'update'>;
 
 export const DELETED = FieldValue.delete();
 
 let client: Firestore | undefined;
 
-/** Returns the database for one context. All contexts share the SDK's client, which holds its connections. */
+/** Returns the database for the work of one context. All of them share the SDK's client, which holds its connections. */
 export function getDatabase(context: WorkContext): Database {
   client ??= configureClient(getFirestore(getApps()[0] ?? initializeApp(), getDatabaseId()));
-  return createDatabase(client, context);
+  return new Database(client, context);
 }
 
-/** @param firestore a client that {@link configureClient} has configured */
-export function createDatabase(firestore: Firestore, { clock, counters }: WorkContext) {
-  const startCall = <T>(call: () => T): T => {
-    counters.firestoreCalls += 1;
+/**
+ * The database for the work of one context. It belongs to the signal of that context: once the signal has aborted, each
+ * call rejects with its reason before it is sent. So a try that nobody waits for any more can have any number of calls,
+ * and writes nothing.
+ */
+export class Database {
+  /** @param firestore a client that {@link configureClient} has configured. @param calls what tests replace */
+  constructor(
+    readonly firestore: Firestore,
+    readonly context: WorkContext,
+    private readonly calls: DatabaseCalls = createCalls(firestore, context.clock),
+  ) {}
+
+  /** Returns the same database for work that another signal ends. */
+  until(signal: AbortSignal): Database {
+    return new Database(this.firestore, { ...this.context, signal }, this.calls);
+  }
+
+  getAll<T extends DocumentReference[]>(...documents: T) {
+    const read = this.#start(() => this.calls.getAll(...documents));
+    return read as Promise<{ [Index in keyof T]: DocumentSnapshot }>;
+  }
+
+  /** @param query one that finds few documents, because memory holds all of them */
+  get(query: Query): Promise<QuerySnapshot> {
+    return this.#start(() => this.calls.get(query));
+  }
+
+  count(query: Query, timeoutMs = CALL_TIMEOUTS_MS.read): Promise<number> {
+    return this.#start(() => this.calls.count(query, timeoutMs));
+  }
+
+  /** Commits all added writes, or none, in one call. After some errors, the commit may have taken effect. */
+  commit(addWrites: (writes: Writes) => void): Promise<void> {
+    return this.#start(() => this.calls.commit(addWrites));
+  }
+
+  async #start<T>(call: () => Promise<T>): Promise<T> {
+    this.context.signal.throwIfAborted();
+    this.context.counters.firestoreCalls += 1;
     return call();
-  };
-  return {
-    firestore,
-
-    async getAll<T extends DocumentReference[]>(...documents: T) {
-      const read = () => startCall(() => firestore.getAll(...documents));
-      return (await waitFor(clock, CALL_TIMEOUTS_MS.read, read)) as { [Index in keyof T]: DocumentSnapshot };
-    },
-
-    /** @param query one that finds few documents, because memory holds all of them */
-    get: (query: Query): Promise<QuerySnapshot> =>
-      waitFor(clock, CALL_TIMEOUTS_MS.read, () => startCall(() => query.get())),
-
-    async count(query: Query, timeoutMs = CALL_TIMEOUTS_MS.read): Promise<number> {
-      const counted = await waitFor(clock, timeoutMs, () => startCall(() => query.count().get()));
-      return counted.data().count;
-    },
-
-    /**
-     * Commits all added writes, or none, in one call. After some errors, the commit may have taken effect. It is a
-     * transaction without reads, because the SDK retries `WriteBatch.commit` for up to ten minutes, even after the
-     * request has ended.
-     */
-    commit: (addWrites: (writes: Writes) => void): Promise<void> =>
-      startCall(() =>
-        firestore.runTransaction(
-          (writes) => {
-            addWrites(writes);
-            return Promise.resolve();
-          },
-          { maxAttempts: 1 },
-        ),
-      ),
-  };
+  }
 }
+
+/** The calls of the SDK, each a single try that ends by its timeout. */
+export type DatabaseCalls = ReturnType<typeof createCalls>;
+
+export const createCalls = (firestore: Firestore, clock: Clock) => ({
+  getAll: (...documents: DocumentReference[]): Promise<DocumentSnapshot[]> =>
+    waitFor(clock, CALL_TIMEOUTS_MS.read, () => firestore.getAll(...documents)),
+
+  get: (query: Query): Promise<QuerySnapshot> => waitFor(clock, CALL_TIMEOUTS_MS.read, () => query.get()),
+
+  count: async (query: Query, timeoutMs: number): Promise<number> =>
+    (await waitFor(clock, timeoutMs, () => query.count().get())).data().count,
+
+  /**
+   * A transaction without reads, because the SDK retries `WriteBatch.commit` for up to ten minutes, even after the
+   * request has ended.
+   */
+  commit: (addWrites: (writes: Writes) => void): Promise<void> =>
+    firestore.runTransaction(
+      (writes) => {
+        addWrites(writes);
+        return Promise.resolve();
+      },
+      { maxAttempts: 1 },
+    ),
+});
 
 /** Waits for the SDK no longer than the timeout, even if the SDK never settles the call. */
 async function waitFor<T>(clock: Clock, timeoutMs: number, response: () => Promise<T>): Promise<T> {

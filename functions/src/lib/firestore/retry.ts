@@ -31,8 +31,8 @@ const INITIAL_OVERLOAD_PAUSE_MS = 1_000;
 /**
  * Calls `fn`, and calls it again after a transient error or a conflict, with exponential backoff.
  *
- * Ends as soon as the signal aborts, even during a try. The effect of that try is then unknown. A try
- * of several calls must check the signal between them.
+ * Ends as soon as the signal aborts, even during a try. The effect of that try is then unknown. A try of several
+ * calls makes no more of them if its database belongs to the same signal (database.ts).
  *
  * @throws the last error of a try, also when time runs out; the signal's reason if no try has failed
  * or the work is stopped

@@ -10,7 +10,7 @@ import { BODY, getRejection, getResponse, useCreations } from '../../../../test/
 import { TEST_START } from '../../../../test/harness/database';
 import { AFTER_NEXT_SWEEP } from '../../../../test/harness/price-lists';
 import { createPriceListBody } from '../../../../test/harness/submissions';
-import { waitFor, waitUntilFired } from '../../../../test/harness/wait-for';
+import { waitUntilFired } from '../../../../test/harness/wait-for';
 
 const { database, create, startAttempt, getKey, readKey, check } = useCreations();
 
@@ -120,25 +120,6 @@ describe('the lease of a creation', () => {
     database.clock.advance(15 * SECOND);
     await attempt.call(() => Promise.resolve());
     expect((await readKey())['lease_expires_at']).toBe(TEST_START + 40 * SECOND + LEASE_DURATION_MS);
-  });
-
-  test.each([
-    ['reads the key', 'BatchGetDocuments', 0],
-    ['renews the lease', 'Commit', 1],
-  ] as const)('allows no more writes if the time of the attempt ends while the service %s', async (_, rpc, commits) => {
-    const time = new AbortController();
-    const attempt = await startAttempt({ signal: time.signal });
-    database.clock.advance(20 * SECOND);
-    const calls = database.recordCalls();
-    const run = () => time.abort(new Error('the time is up'));
-    database.firestore.faults.inject({ rpc, action: { kind: 'call', run } });
-    const write = jest.fn();
-    await expect(attempt.call(write)).rejects.toThrow('the time is up');
-    await waitFor(() => calls.some((call) => call.rpc === rpc));
-    // A commit that did not check the signal would arrive during these reads.
-    for (let reads = 0; reads < 5; reads += 1) await readKey();
-    expect(write).not.toHaveBeenCalled();
-    expect(getCommits(calls)).toHaveLength(commits);
   });
 
   test('that has expired does not stop the completion, and the response has the time of the completion', async () => {

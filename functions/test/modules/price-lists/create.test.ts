@@ -194,20 +194,6 @@ describe('a creation', () => {
     expect(compress).not.toHaveBeenCalled();
   });
 
-  test('that is stopped while its payload is compressed does not claim its key', async () => {
-    const stop = new AbortController();
-    const { compressToChunks } = payloads;
-    const compress = jest.spyOn(payloads, 'compressToChunks').mockImplementation((...args) => {
-      stop.abort(new Error('stopped'));
-      return compressToChunks(...args);
-    });
-    await create(BODY, { signal: stop.signal });
-    await compress.mock.results[0]?.value;
-    compress.mockRestore();
-    // A claim of the first creation would precede this one.
-    getResponse(await create());
-  });
-
   test('for a market that does not exist completes in the commit of its claim, and creates no lists', async () => {
     const body = createPriceListBody(3, { market_id: 'nowhere' });
     const calls = database.recordCalls();
@@ -312,8 +298,8 @@ describe('a lost reply', () => {
     const body = createPriceListBody(1, { market_id: 'nowhere' });
     failCommits(database, isClaim, { code: 'UNAVAILABLE', times: 1, when: 'after' });
     const run = async () => {
-      const { db, context } = database.open();
-      await release((await readKey()) as unknown as KeyRecord, { by: 'operator', reason: null }, db, context);
+      const { db } = database.open();
+      await release((await readKey()) as unknown as KeyRecord, { by: 'operator', reason: null }, db);
     };
     database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action: { kind: 'call', run } });
     const { result } = await create(body);

@@ -12,8 +12,8 @@ import { createPriceListBody, parseSubmission } from '../../../../test/harness/s
 const { database, create, getKey, readKey, fail, check, deletePayload, getPriceList, runResume } = useFailedAttempts();
 
 async function runRelease(record: KeyRecord): Promise<unknown> {
-  const { db, context } = database.open();
-  return release(record, { by: 'sweep', reason: 'sent twice' }, db, context).catch((error: unknown) => error);
+  const { db } = database.open();
+  return release(record, { by: 'sweep', reason: 'sent twice' }, db).catch((error: unknown) => error);
 }
 
 const readRelease = async ({ document_id }: KeyRecord): Promise<unknown> =>
@@ -133,9 +133,9 @@ describe('a release', () => {
 
   test('frees a key that completed without lists, and a late retry of the request counts as a new one', async () => {
     const createNowhere = (market_id: string) => {
-      const { db, context } = database.open();
+      const { db } = database.open();
       const submission = parseSubmission(createPriceListBody(1, { boq_list_id: 'a', market_id }));
-      return createPriceLists(submission, TEST_REQUEST, db, context);
+      return createPriceLists(submission, TEST_REQUEST, db);
     };
     await createNowhere('nowhere');
     expect(await runRelease(await readKey('a'))).toBeUndefined();

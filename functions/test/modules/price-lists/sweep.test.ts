@@ -31,7 +31,7 @@ const isEntriesOf = ({ lists }: KeyRecord) => {
 type Options = Partial<WorkContext & SweepReporter> & SweepOptions;
 
 function startSweep({ stopping, waitForDueMs, onResult, onUnreadable, ...changed }: Options = {}) {
-  const { db, context } = database.open(changed);
+  const { db } = database.open(changed);
   const results: { key: string; result: string; reason: string | null; sinceClaimMs: number }[] = [];
   const unreadable: string[] = [];
   const reporter: SweepReporter = {
@@ -46,7 +46,7 @@ function startSweep({ stopping, waitForDueMs, onResult, onUnreadable, ...changed
       unreadable.push(path);
     },
   };
-  return { ended: sweep(db, context, reporter, { stopping, waitForDueMs }), results, unreadable };
+  return { ended: sweep(db, reporter, { stopping, waitForDueMs }), results, unreadable };
 }
 
 async function runSweep(options?: Options) {

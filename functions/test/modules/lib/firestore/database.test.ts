@@ -1,10 +1,12 @@
 import { Firestore } from 'firebase-admin/firestore';
 import type { Code, EndedCall, FaultAction, Rpc } from '../../../../../emulator/src';
-import { configureClient, createDatabase, type Database } from '../../../../src/lib/firestore/database';
+import { configureClient, Database } from '../../../../src/lib/firestore/database';
+import { retry } from '../../../../src/lib/firestore/retry';
 import { createWorkContext } from '../../../../src/lib/work-context';
 import { CALL_TIMEOUTS_MS } from '../../../../src/lib/time-limits';
 import { useTestDatabase } from '../../../../../test/harness/database';
 import { TEST_PROJECT } from '../../../../../test/harness/firestore';
+import { waitFor } from '../../../../../test/harness/wait-for';
 
 /** A call without a response fails at its timeout, and neither the SDK nor the transport repeats a call. */
 
@@ -18,8 +20,7 @@ afterEach(() => {
   Object.assign(CALL_TIMEOUTS_MS, PATIENT_MS);
 });
 
-const open = (firestore = database.client) =>
-  createDatabase(firestore, createWorkContext(new AbortController().signal));
+const open = (firestore = database.client) => new Database(firestore, createWorkContext(new AbortController().signal));
 
 interface Tried {
   rpc: Rpc;
@@ -89,9 +90,40 @@ describe.each(Object.entries(CALLS))('a %s', (_, { rpc, timeout, call }) => {
   });
 });
 
+test.each(Object.entries(CALLS))(
+  'a %s is not sent once the signal of its database has aborted',
+  async (_, { call }) => {
+    const stop = new AbortController();
+    const db = new Database(database.client, createWorkContext(stop.signal));
+    const calls = database.recordCalls();
+    stop.abort(new Error('nobody waits'));
+    await expect(call(db)).rejects.toThrow('nobody waits');
+    const other = db.until(new AbortController().signal);
+    await call(other);
+    expect([calls.length, db.context.counters.firestoreCalls]).toEqual([1, 1]);
+  },
+);
+
+test('a try of several calls makes no more of them when it is given up', async () => {
+  const stop = new AbortController();
+  const db = new Database(database.client, createWorkContext(stop.signal));
+  const document = db.firestore.doc('a/b');
+  const run = () => stop.abort(new Error('nobody waits'));
+  database.firestore.faults.inject({ rpc: 'BatchGetDocuments', action: { kind: 'call', run } });
+  let isOver = false;
+  const readAndWrite = async () => {
+    await db.getAll(document);
+    await db.commit((writes) => writes.set(document, {})).finally(() => (isOver = true));
+  };
+  const calls = database.recordCalls();
+  await expect(retry(readAndWrite, db.context, 'outage')).rejects.toThrow('nobody waits');
+  await waitFor(() => isOver);
+  expect(calls.map(({ rpc }) => rpc)).toEqual(['BatchGetDocuments']);
+});
+
 test('a commit writes all or nothing, and counts as one call', async () => {
   const context = createWorkContext(new AbortController().signal);
-  const db = createDatabase(database.client, context);
+  const db = new Database(database.client, context);
   const [first, second] = [database.client.doc('all/first'), database.client.doc('all/second')];
   await second.set({});
   const committed = db.commit((writes) => writes.set(first, {}).create(second, {}));
