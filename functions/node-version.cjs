@@ -6,7 +6,7 @@
  */
 
 /** The version in `engines` of package.json. */
-const OLDEST = '22.13';
+const OLDEST = '22.19';
 
 const { node } = process.versions;
 const [[major, minor], [oldestMajor, oldestMinor]] = [node, OLDEST].map((version) => version.split('.').map(Number));

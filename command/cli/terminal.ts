@@ -52,7 +52,7 @@ export class Terminal {
     const terminal = createInterface({ input: stdin, output: stderr });
     // A question puts the terminal into raw mode, in which Ctrl-C sends no signal.
     terminal.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
-    // If the input ends, or after Ctrl-D in Node 22.13, the interface closes but the question stays pending.
+    // If the input ends, or after Ctrl-D in Node 22.19, the interface closes but the question stays pending.
     const ended = once(terminal, 'close').then(() => '');
     const answer = terminal.question(`${question}\nContinue? [y/N] `, { signal }).catch(() => '');
     const response = await Promise.race([answer, ended]);

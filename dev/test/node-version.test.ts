@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { engines, scripts } from '../../package.json';
 import { runProgramSync } from '../run/programs';
@@ -42,8 +42,13 @@ test.each([
   ['Jest', ['node_modules/jest/bin/jest.js', '--listTests']],
   ['a function', ['-e', "require('./functions/dist')"]],
 ])('%s fails on a Node of an older minor version', (_name, args) => {
-  const { status, stderr } = runProgramSync(process.execPath, args, { env: pretendVersion('22.12.0') });
-  expect([status, stderr]).toEqual([1, expect.stringContaining('or later, but runs on Node 22.12.0.')]);
+  const { status, stderr } = runProgramSync(process.execPath, args, { env: pretendVersion('22.18.0') });
+  expect([status, stderr]).toEqual([1, expect.stringContaining('or later, but runs on Node 22.18.0.')]);
+});
+
+test('CI runs all tests on exactly the oldest version', () => {
+  const workflow = readFileSync('.github/workflows/ci.yml', 'utf8');
+  expect(/^  oldest:\n(?:.+\n)*? +node-version: (.+)$/m.exec(workflow)?.[1]).toBe(`${oldest}.0`);
 });
 
 test('npm installs development packages even if NODE_ENV is production', () => {

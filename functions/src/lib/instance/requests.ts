@@ -27,9 +27,16 @@ const LOGGED_HEADERS: Record<string, (value: string) => boolean> = {
   },
 };
 
-/** Returns the content type, which {@link prepareRequest} deletes from `headers`. */
-export const getContentType = ({ headersDistinct }: IncomingMessage): string | undefined =>
-  headersDistinct['content-type']?.[0];
+/**
+ * Returns the content type, which {@link prepareRequest} deletes from `headers`. It comes from `rawHeaders`, because
+ * `headersDistinct` of Node 22.19 throws an error for a header that is named `__proto__`.
+ */
+export function getContentType({ rawHeaders }: IncomingMessage): string | undefined {
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.toLowerCase() === 'content-type') return rawHeaders[i + 1];
+  }
+  return undefined;
+}
 
 /** Returns the trace id of a prepared request, 32 hex digits; null without one. Like firebase-functions, prefers Google's header. */
 export const getTraceId = ({ traceparent, 'x-cloud-trace-context': cloud }: IncomingHttpHeaders): string | null =>

@@ -26,8 +26,7 @@ const JSON_TYPE: Headers = { 'Content-Type': 'application/json' };
 
 function createRequest(headers: Headers = JSON_TYPE): PassThrough & RequestWithRawBody {
   const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
-  const headersDistinct = Object.fromEntries(lowerCase.map(([name, value]) => [name, [value]]));
-  const fields = { headersDistinct, headers: Object.fromEntries(lowerCase) };
+  const fields = { rawHeaders: Object.entries(headers).flat(), headers: Object.fromEntries(lowerCase) };
   return Object.assign(new PassThrough(), fields) as unknown as PassThrough & RequestWithRawBody;
 }
 
