@@ -50,7 +50,11 @@ const ROOMS = {
   'dev/run': ['functions/src/lib/region', 'docs/'],
   'dev/sample': ['emulator/src/index'],
   'dev/pages': ['command/(records/|cli/text)', 'functions/src/lib/'],
-  'dev/server': ['dev/(arguments|pages/|sample/)', 'emulator/src/index', 'functions/src/lib/api-keys'],
+  'dev/server': [
+    'dev/(arguments|pages/|sample/)',
+    'emulator/src/index',
+    'functions/src/lib/(api-keys|google-variables)',
+  ],
   'deploy/check': ['functions/src/lib/'],
   'deploy/verify': ['dev/run/', 'docs/'],
   deploy: ['dev/(arguments|run/)', 'docs/', 'emulator/src/index', 'functions/src/lib/'],

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
+import * as z from 'zod';
 import { DEFAULT_DATABASE_ID } from '../../functions/src/lib/config';
+import { removeGoogleVariables } from '../../functions/src/lib/google-variables';
 import { CommandError } from './errors';
 
 export interface Target {
@@ -31,6 +33,7 @@ const getVariable = (name: string) => (process.env[name] === '' ? undefined : pr
 
 /** Sets the environment variables by which Google's libraries and functions/src find the target. */
 export function useTarget({ project, database, address }: Target): void {
+  removeGoogleVariables();
   process.env['GOOGLE_CLOUD_PROJECT'] = project;
   process.env['DATABASE_ID'] = database;
   if (address === undefined) {
@@ -56,9 +59,13 @@ function parseHost(address: string): string {
   return host;
 }
 
+const firebaseSettingsSchema = z.object({ projects: z.object({ default: z.string().min(1) }) });
+
 function readDefaultProject(): string {
   try {
-    return (JSON.parse(readFileSync('.firebaserc', 'utf8')) as { projects: { default: string } }).projects.default;
+    // Some editors save a byte order mark, which JSON does not allow.
+    const text = readFileSync('.firebaserc', 'utf8').replace(/^\ufeff/, '');
+    return firebaseSettingsSchema.parse(JSON.parse(text)).projects.default;
   } catch {
     throw new CommandError(
       'No project is set, and this folder has no .firebaserc with a default project. Pass --project <id>.',

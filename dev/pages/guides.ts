@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { posix } from 'node:path';
 import { Html, html, type Content } from './html';
 import { renderMarkdown, type MarkdownPage } from './markdown';
@@ -30,7 +30,7 @@ const HIDDEN = /(^|\/)(\.[^/]*|node_modules|dist)(\/|$)/;
  */
 export function findGuide(path: string): GuidePage | string | undefined {
   if (path === 'docs') return GUIDES_INDEX;
-  if (!isPlainPath(path) || statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
+  if (!isPlainPath(path) || !existsSync(path)) return undefined;
   const guides = listGuides();
   if (guides.includes(path)) return renderGuide(path);
   if (!isLinked(path, guides)) return undefined;

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import type { RequestListener, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { resolve } from 'node:path';
 import { findGuide } from './guides';
 import { html, type Content, type Html } from './html';
 import { PAGE_HEADERS, formatPolicy } from './page-headers';
+import type { GetRoute, Route } from './route';
 import { renderShell } from './shell';
 
 /** Serves the pages of `npm start` besides the data pages: the API reference at `/`, and the documents at their paths. */
@@ -29,13 +30,13 @@ const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Ma
  * @param apiKey the key that the API reference fills in, unless it is empty
  * @returns the listener for a path, or undefined if it has no page
  */
-export function createPageRoutes(apiKey: string): (path: string) => RequestListener | undefined {
+export function createPageRoutes(apiKey: string): GetRoute {
   return (path) => {
     if (path === '/') return createListener(() => renderReference(apiKey), SCRIPTED_POLICY);
     const file = FILES.get(path);
     if (file !== undefined) {
       const [name, type] = file;
-      return onlyReads((_, response) => void readFile(resolve(name)).then((body) => send(response, 200, type, body)));
+      return onlyReads(async (_, response) => send(response, 200, type, await readFile(resolve(name))));
     }
     const name = decodePath(path)?.slice(1).replace(/\/+$/, '');
     const guide = name === undefined ? undefined : findGuide(name);
@@ -74,12 +75,12 @@ const renderReference = (apiKey: string): Html =>
     body: html`<div id="content" data-api-key="${apiKey}"></div>`,
   });
 
-const createListener = (render: () => Content, policy?: string): RequestListener =>
+const createListener = (render: () => Content, policy?: string): Route =>
   onlyReads((_, response) => send(response, 200, HTML, html`${render()}`.text, policy));
 
-function onlyReads(listener: RequestListener): RequestListener {
-  return (request, response) => {
-    if (request.method === 'GET' || request.method === 'HEAD') listener(request, response);
+function onlyReads(listener: Route): Route {
+  return async (request, response) => {
+    if (request.method === 'GET' || request.method === 'HEAD') await listener(request, response);
     else response.writeHead(405, { ...PAGE_HEADERS, Allow: 'GET, HEAD' }).end();
   };
 }

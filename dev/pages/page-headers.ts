@@ -36,10 +36,25 @@ const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
 export function refuseForeignHost(request: IncomingMessage, response: ServerResponse): boolean {
   const host = parseHost(request);
   if (LOOPBACK.includes(host)) return false;
-  const error = `The host "${host}" is not allowed. Use 127.0.0.1 or localhost.`;
+  refuse(response, `The host "${host}" is not allowed. Use 127.0.0.1 or localhost.`);
+  return true;
+}
+
+/**
+ * Refuses a request that a page of another site has caused. Otherwise that page could learn from a prefetch, for example, whether
+ * a path exists, and so which ids the data has. A person who types an address or follows a link of this server is not refused.
+ *
+ * @returns whether it has responded, with 403
+ */
+export function refuseOtherSite({ headers }: IncomingMessage, response: ServerResponse): boolean {
+  if (headers['sec-fetch-site'] !== 'cross-site') return false;
+  refuse(response, 'A page of another site asks for this page. Type its address into the browser instead.');
+  return true;
+}
+
+function refuse(response: ServerResponse, error: string): void {
   response.writeHead(403, { ...PAGE_HEADERS, 'Content-Type': 'application/json; charset=utf-8' });
   response.end(JSON.stringify({ error }));
-  return true;
 }
 
 function parseHost({ headers }: IncomingMessage): string {

@@ -1,7 +1,12 @@
+import { removeGoogleVariables } from '../../functions/src/lib/google-variables';
 import { PROJECT, type LocalConfig } from './local-config';
 
 /** Sets the environment of the functions and Firestore clients, and overrides what the shell has set for another project. */
 export function setEnvironment({ apiKey, corsAllowedOrigins, firestore }: LocalConfig): void {
+  removeGoogleVariables();
+  // With these, the functions would behave as on Cloud Run or in Firebase's emulator.
+  delete process.env['K_SERVICE'];
+  delete process.env['FUNCTIONS_EMULATOR'];
   Object.assign(process.env, {
     GCLOUD_PROJECT: PROJECT,
     GOOGLE_CLOUD_PROJECT: PROJECT,

@@ -1,15 +1,18 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { http, type HttpFunction } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
-import { refuseForeignHost } from '../pages/page-headers';
+import { refuseForeignHost, refuseOtherSite } from '../pages/page-headers';
+import type { GetRoute, Route } from '../pages/route';
 import { HOST } from './local-config';
 import { startSchedules, type ScheduledFunction } from './schedules';
 
 /** A function with the deployment options that firebase-functions attaches to it. */
 export type DeployableFunction = HttpFunction & {
   readonly __endpoint: { readonly region: readonly string[] };
+  /** Of a function that pages of other sites may call. */
+  readonly operation?: { readonly cors: boolean };
 };
 
 const isScheduled = (each: DeployableFunction): each is DeployableFunction & ScheduledFunction =>
@@ -25,8 +28,6 @@ export interface FunctionsServerOptions {
   /** Finds the listener for a path that belongs to no function, such as a page at `/`. */
   getExtraRoute?: GetRoute;
 }
-
-export type GetRoute = (path: string) => RequestListener | undefined;
 
 export interface FunctionsServer {
   /** `http://127.0.0.1:<port>` */
@@ -47,26 +48,39 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
   const { port, project, functions, getExtraRoute } = options;
   const entries = Object.entries(functions).filter(([, each]) => !isScheduled(each));
   const paths = new Map(entries.map(([name, { __endpoint }]) => [name, `/${project}/${__endpoint.region[0]}/${name}`]));
-  const routes = entries.map(([name, handler]) => [paths.get(name), wrapWithFramework(name, handler)] as const);
+  const routes = entries.map(([name, handler]) => ({
+    name: paths.get(name) ?? '',
+    listener: wrapWithFramework(name, handler),
+    isForOtherSites: handler.operation?.cors ?? false,
+  }));
 
-  const server = createServer((request, response) => {
+  const respond = async (request: IncomingMessage, response: ServerResponse) => {
     takeCompleteAddress(request);
-    if (refuseForeignHost(request, response)) return;
     const [path = '', ...query] = (request.url ?? '').split('?');
-    const [name, listener] = routes.find(([name]) => path === name || path.startsWith(`${name}/`)) ?? [];
-    if (name !== undefined && listener !== undefined) {
-      // A deployed function receives only the part that follows its address.
-      request.url = [path.slice(name.length) || '/', ...query].join('?');
-      listener(request, response);
+    const route = routes.find(({ name }) => path === name || path.startsWith(`${name}/`));
+    if (refuseForeignHost(request, response)) return;
+    if (!route?.isForOtherSites && refuseOtherSite(request, response)) return;
+    if (route === undefined) {
+      const extra = getExtraRoute?.(path) ?? sendNotFound;
+      await extra(request, response);
       return;
     }
-    (getExtraRoute?.(path) ?? sendNotFound)(request, response);
+    // A deployed function receives only the part that follows its address.
+    request.url = [path.slice(route.name.length) || '/', ...query].join('?');
+    route.listener(request, response);
+  };
+  const server = createServer((request, response) => {
+    respond(request, response).catch((error: unknown) => {
+      console.error(error);
+      if (response.headersSent) response.destroy();
+      else sendJson(response, 500, { error: 'Internal error' });
+    });
   });
   // The Functions Framework sets the same timeout on its own server.
   server.setTimeout(0);
   const origin = await listen(server, port);
   const addresses = new Map([...paths].map(([name, path]) => [name, origin + path]));
-  const sendNotFound: RequestListener = (_, response) => {
+  const sendNotFound: Route = (_, response) => {
     sendJson(response, 404, { error: 'Not found', addresses: Object.fromEntries(addresses) });
   };
   const stopSchedules = startSchedules(Object.values(functions).filter(isScheduled));

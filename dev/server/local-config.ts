@@ -27,6 +27,8 @@ export function readConfig(env: NodeJS.ProcessEnv): LocalConfig {
   const firestorePort = parsePort('FIRESTORE_PORT', value('FIRESTORE_PORT', '8080'));
   const dataDir = value('DATA_DIR', '.local-data');
   const firestoreAddress = value('FIRESTORE_EMULATOR_HOST', '');
+  if (!/^($|[^/\s]+:\d+$)/.test(firestoreAddress))
+    throw new StartupError(`FIRESTORE_EMULATOR_HOST must be host:port, not "${firestoreAddress}".`);
   return {
     functionsPort: parsePort('FUNCTIONS_PORT', value('FUNCTIONS_PORT', '5001')),
     firestore: firestoreAddress === '' ? { port: firestorePort, dataDir } : firestoreAddress,

@@ -68,7 +68,7 @@ test('waitForNext returns a list that was claimed before the call and becomes re
     const list = db.doc('price_lists/${price_list.id}');
     const current = await findLatest('mkt-ken', '08/2026');
     setTimeout(() => list.update({ status: 'ready' }), 100);
-    globalThis.setTimeout = ((wait) => (call) => wait(call, 200))(setTimeout);
+    globalThis.setTimeout = ((wait) => (call, ms) => wait(call, ms === 10_000 ? 200 : ms))(setTimeout);
     console.log(JSON.stringify((await waitForNext('mkt-ken', '08/2026', current)).get('name')));
   `);
   expect(found).toBe('slow');

@@ -1,9 +1,11 @@
+import { writeFileSync } from 'node:fs';
 import { assertReadable } from '../../cli/connection';
 import { describeCredentials } from '../../cli/errors';
 import { resolveTarget, type Target } from '../../cli/target';
 import { systemClock } from '../../../functions/src/lib/clock';
 import { Database } from '../../../functions/src/lib/firestore/database';
 import { createWorkContext } from '../../../functions/src/lib/work-context';
+import { cleanUp, temporaryFolder } from '../../../test/harness/local-server';
 import { useTestService } from '../../../test/harness/service';
 import { runCommand } from '../../../test/harness/command';
 
@@ -45,6 +47,48 @@ test('an empty FIRESTORE_EMULATOR_HOST or GOOGLE_CLOUD_PROJECT counts as unset',
   expect(resolveTarget({ project: 'production' })).toMatchObject({ address: undefined });
   expect(resolveTarget({})).toMatchObject({ project: 'other' });
 });
+
+describe('the default project of .firebaserc', () => {
+  const folder = process.cwd();
+  beforeEach(() => {
+    Object.assign(process.env, { GOOGLE_CLOUD_PROJECT: '', GCLOUD_PROJECT: '' });
+    process.chdir(temporaryFolder());
+  });
+  afterEach(() => process.chdir(folder));
+  afterAll(cleanUp);
+
+  test('is used, also after a byte order mark', () => {
+    writeFileSync('.firebaserc', '\ufeff{"projects":{"default":"mine","other":"theirs"},"targets":{}}');
+    expect(resolveTarget({}).project).toBe('mine');
+  });
+
+  test.each([
+    '',
+    '{',
+    'null',
+    '7',
+    '[]',
+    '{}',
+    '{"projects":null}',
+    '{"projects":{}}',
+    '{"projects":{"default":7}}',
+    '{"projects":{"default":""}}',
+  ])('is missing from %j, and the command says how to name a project', async (text) => {
+    writeFileSync('.firebaserc', text);
+    const { code, out, err } = await runCommand('list');
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toMatch(/^No project is set, and this folder has no \.firebaserc with a default project\. .*\n$/);
+  });
+});
+
+test.each(['FIRESTORE_PREFER_REST', 'GOOGLE_SDK_NODE_LOGGING', 'GOOGLE_API_USE_CLIENT_CERTIFICATE', 'GAE_SERVICE'])(
+  'the command ignores %s, which would end it or print the headers of each call',
+  async (name) => {
+    process.env[name] = name.endsWith('LOGGING') ? '*' : 'true';
+    const { code, err } = await runCommand('list');
+    expect([code, err]).toEqual([0, expect.stringMatching(/^Project [^\n]*\n\n$/)]);
+  },
+);
 
 test('if the file of GOOGLE_APPLICATION_CREDENTIALS does not exist, the command names it within 15 s', async () => {
   process.env['FIRESTORE_EMULATOR_HOST'] = '';

@@ -1,5 +1,5 @@
-import type { RequestListener } from 'node:http';
 import type { Firestore } from '@google-cloud/firestore';
+import type { GetRoute, Route } from '../route';
 
 const DATA_ROOT = '/data';
 
@@ -9,16 +9,10 @@ const DATA_ROOT = '/data';
  * @param getFirestore called for each page, so that no client exists before the first page
  * @returns the listener for a path of the data pages, or undefined for another path
  */
-export function createDataRoutes(
-  getFirestore: () => Promise<Firestore>,
-): (path: string) => RequestListener | undefined {
-  const listener: RequestListener = (request, response) => {
-    void import('./respond')
-      .then(({ respond }) => respond(getFirestore, request, response))
-      .catch((error: unknown) => {
-        console.error(error);
-        response.destroy();
-      });
+export function createDataRoutes(getFirestore: () => Promise<Firestore>): GetRoute {
+  const listener: Route = async (request, response) => {
+    const { respond } = await import('./respond');
+    await respond(getFirestore, request, response);
   };
   return (path) => (path === DATA_ROOT || path.startsWith(`${DATA_ROOT}/`) ? listener : undefined);
 }

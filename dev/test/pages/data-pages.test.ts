@@ -22,7 +22,7 @@ beforeAll(async () => {
   server = createServer((request, response) => {
     const route = getRoute((request.url ?? '').split('?', 1)[0] ?? '');
     if (route === undefined) response.writeHead(404).end();
-    else route(request, response);
+    else void route(request, response);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -3,6 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
+import { createPageRoutes } from '../../pages';
+import type { Route } from '../../pages/route';
 import { loadFunctions } from '../../server/load-functions';
 import { startFunctionsServer, type FunctionsServer, type FunctionsServerOptions } from '../../server/functions-server';
 import { call, cleanUp, temporaryFolder } from '../../../test/harness/local-server';
@@ -12,8 +14,12 @@ import { call, cleanUp, temporaryFolder } from '../../../test/harness/local-serv
 const BUNDLE = `
   const deployable = (region, handler) => Object.assign(handler, { __endpoint: { region: [region] } });
   exports.echo = deployable('us-central1', (request, response) => response.json({ url: request.url }));
-  exports.far = deployable('europe-west1', (_, response) => response.json('far'));
+  exports.far = Object.assign(deployable('europe-west1', (_, response) => response.json('far')), { operation: { cors: true } });
 `;
+
+const fail = (error: unknown = new Error('Expected')) => {
+  throw error;
+};
 
 const hosts = new Set<FunctionsServer>();
 afterEach(() => Promise.all([...hosts].map((host) => close(host, 0))));
@@ -88,6 +94,36 @@ describe('a request', () => {
       expect(await send(new URL(origin).port, target)).toMatch(/^404 /);
     },
   );
+
+  test('for a path that no file system can hold gets 404', async () => {
+    const { port } = new URL((await host({ getExtraRoute: createPageRoutes('') })).origin);
+    for (const path of [`/${'a'.repeat(300)}`, `/docs/${'a/'.repeat(3_000)}`, '/docs/%00', '/docs/a%0a'])
+      expect(await send(port, path)).toMatch(/^404 /);
+  });
+
+  test.each<[string, Route]>([
+    ['throws', () => fail()],
+    ['rejects', () => Promise.reject(new Error('Expected'))],
+    ['throws no Error', () => fail('text')],
+  ])('gets 500 if its listener %s, and the server goes on', async (_, listener) => {
+    const printed = jest.spyOn(console, 'error').mockImplementation();
+    const { origin } = await host({ getExtraRoute: (path) => (path === '/broken' ? listener : undefined) });
+    expect(await send(new URL(origin).port, '/broken')).toMatch(/^500 [^]*{"error":"Internal error"}/);
+    expect(printed).toHaveBeenCalledTimes(1);
+    expect(await send(new URL(origin).port, ADDRESS)).toMatch(/^200 /);
+    printed.mockRestore();
+  });
+
+  test('from a page of another site gets 403, unless CORS allows the operation', async () => {
+    const { origin, addresses } = await host();
+    const statuses = (headers: Record<string, string>) =>
+      Promise.all(
+        [...addresses.values(), `${origin}/nothing`].map(async (url) => (await call(url, { headers })).status),
+      );
+    expect(await statuses({ 'Sec-Fetch-Site': 'cross-site' })).toEqual([403, 200, 403]);
+    for (const site of ['same-origin', 'same-site', 'none'])
+      expect(await statuses({ 'Sec-Fetch-Site': site })).toEqual([200, 200, 404]);
+  });
 
   test('for a host other than this machine gets 403', async () => {
     const { port } = new URL((await host()).origin);

@@ -48,6 +48,8 @@ test.each([
   ['FUNCTIONS_PORT', '5001 5002'],
   ['FIRESTORE_PORT', 'http'],
   ['SAMPLE_DATA', 'yes'],
+  ['FIRESTORE_EMULATOR_HOST', 'localhost'],
+  ['FIRESTORE_EMULATOR_HOST', 'http://localhost:8080'],
 ])('%s=%s is rejected with its name and value', (name, value) => {
   const read = () => readConfig({ [name]: value });
   expect(read).toThrow(StartupError);

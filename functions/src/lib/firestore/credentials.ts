@@ -10,7 +10,7 @@ import { getErrorMessage } from '../errors';
  * A failed renewal gets the code UNAVAILABLE, so that the call is retried. Its original code can be an
  * HTTP status of the metadata server, which is not a code of gRPC.
  *
- * @throws ConfigError in Firebase's emulator, which must not reach a real database
+ * @throws ConfigError in Firebase's emulator, which must not reach a real database, and for unusable settings of TLS
  */
 export function createDefaultCredentials(): ChannelCredentials {
   if (isEmulated()) {
@@ -29,5 +29,15 @@ export function createDefaultCredentials(): ChannelCredentials {
       }
     },
   });
-  return credentials.combineChannelCredentials(credentials.createSsl(), token);
+  return credentials.combineChannelCredentials(createTlsCredentials(), token);
+}
+
+function createTlsCredentials(): ChannelCredentials {
+  try {
+    return credentials.createSsl();
+  } catch (cause) {
+    throw new ConfigError(
+      `TLS cannot be set up. Correct GRPC_DEFAULT_SSL_ROOTS_FILE_PATH or GRPC_SSL_CIPHER_SUITES: ${getErrorMessage(cause)}`,
+    );
+  }
 }

@@ -136,6 +136,8 @@ export function configureClient(firestore: Firestore): Firestore {
   const authentication = hasEmulator ? {} : { sslCreds: createDefaultCredentials() };
   firestore.settings({
     clientConfig: { interfaces },
+    // Not FIRESTORE_PREFER_REST: only gRPC has the timeouts, the single tries and the pings.
+    preferRest: false,
     // Without this option the SDK's transport repeats a streaming call after any error before a response.
     gaxServerStreamingRetries: true,
     'grpc.callInvocationTransformer': singleTry,

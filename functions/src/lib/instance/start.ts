@@ -1,6 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { getBuild, getInvalidApiKeyLines, isCloudRunInstance } from '../config';
+import { removeGoogleVariables } from '../google-variables';
 import { logApiKeyLinesIgnored, logInstanceStarted } from '../logging/instances';
 import { prepareRequest } from './requests';
 import { shutdown } from './shutdown';
@@ -15,6 +16,7 @@ interface Started {
 const LINGER_MS = 50;
 
 export function startInstance(): void {
+  removeGoogleVariables();
   let isFirst = true;
   // Node publishes each request on this channel before the Functions Framework receives it.
   subscribe('http.server.request.start', (message) => {

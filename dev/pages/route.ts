@@ -1,0 +1,7 @@
+import type { RequestListener } from 'node:http';
+
+/** Responds to a request. The server catches what it throws, or rejects with. */
+export type Route = (...args: Parameters<RequestListener>) => void | Promise<void>;
+
+/** Finds the route of a path, or undefined. */
+export type GetRoute = (path: string) => Route | undefined;

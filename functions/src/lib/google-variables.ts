@@ -1,0 +1,18 @@
+/**
+ * Google's libraries read many environment variables. Some change the transport under every time limit, others log headers or
+ * end a program with a stack trace. google-variables.test.ts lists what the libraries read.
+ */
+
+/** Matches the variables that a library of Google may read. Others that it reads belong to proxies, AWS, Node or the system. */
+const GOOGLE = /^(DEBUG_AUTH|DETECT_GCP_|FIRESTORE_|GAE_|GCE_|GCLOUD_|GCP_|GOOGLE_|GRPC_|METADATA_SERVER_)/;
+
+/** What a person or the platform may set: the target, the credentials, the metadata server, and gRPC's own options for TLS, names and traces. */
+const ALLOWED =
+  /^(FIRESTORE_EMULATOR_HOST|GCE_METADATA_(HOST|IP)|GCLOUD_PROJECT|GOOGLE_(APPLICATION_CREDENTIALS|CLOUD_PROJECT|CLOUD_QUOTA_PROJECT|EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES)|GRPC_.*|METADATA_SERVER_DETECTION)$/;
+
+/** Removes the variables of Google's libraries that this service does not allow. Call it before the first client is created. */
+export function removeGoogleVariables(env: NodeJS.ProcessEnv = process.env): void {
+  for (const name of Object.keys(env)) {
+    if (GOOGLE.test(name) && !ALLOWED.test(name)) Reflect.deleteProperty(env, name);
+  }
+}

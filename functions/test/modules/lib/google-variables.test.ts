@@ -1,0 +1,114 @@
+import { globSync, readFileSync } from 'node:fs';
+import { removeGoogleVariables } from '../../../src/lib/google-variables';
+
+/**
+ * Lists every environment variable that the source of Google's libraries reads, and what happens to it. An update of a library
+ * that reads another one fails the first test.
+ */
+
+const LIBRARIES = [
+  '@google-cloud/firestore/build/src',
+  '@grpc/grpc-js/build/src',
+  'firebase-admin/lib/{app,credential,firestore,utils}',
+  'gaxios/build/cjs',
+  'gcp-metadata/build',
+  'google-auth-library/build',
+  'google-gax/build',
+  'google-logging-utils/build',
+];
+
+/** What a program does with a variable. */
+const VARIABLES = {
+  /** removeGoogleVariables removes it, or another value would change the transport, log headers or stop the program. */
+  removed: [
+    ...['DEBUG_AUTH', 'DETECT_GCP_RETRIES', 'FIRESTORE_ENABLE_TRACING', 'FIRESTORE_PREFER_REST'],
+    ...['GAE_MODULE_NAME', 'GAE_SERVICE', 'GCP_ARTIFACT', 'GCP_CLIENT_SERVICE', 'GCP_CLIENT_VERSION'],
+    ...['GOOGLE_API_CERTIFICATE_CONFIG', 'GOOGLE_API_USE_CLIENT_CERTIFICATE', 'GOOGLE_API_USE_MTLS_ENDPOINT'],
+    ...['GOOGLE_SDK_NODE_ARTIFACT', 'GOOGLE_SDK_NODE_CLIENT_SERVICE', 'GOOGLE_SDK_NODE_CLIENT_VERSION'],
+    ...['GOOGLE_SDK_NODE_ENABLE_TRACING', 'GOOGLE_SDK_NODE_LOGGING', 'GOOGLE_SDK_NODE_SERVER_ADDRESS'],
+    ...['GOOGLE_SDK_NODE_SERVER_PORT'],
+  ],
+  /** It names the database, the project or the metadata server. */
+  target: [
+    ...['FIRESTORE_EMULATOR_HOST', 'GCE_METADATA_HOST', 'GCE_METADATA_IP', 'GCLOUD_PROJECT', 'GOOGLE_CLOUD_PROJECT'],
+    ...['METADATA_SERVER_DETECTION', 'gcloud_project', 'google_cloud_project'],
+  ],
+  /** It names credentials, or the account that pays. An unusable one is an error with a sentence. */
+  credentials: [
+    ...['AWS_ACCESS_KEY_ID', 'AWS_DEFAULT_REGION', 'AWS_REGION', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'],
+    ...['APPDATA', 'CLOUDSDK_CONFIG', 'GOOGLE_APPLICATION_CREDENTIALS', 'GOOGLE_CLOUD_QUOTA_PROJECT'],
+    ...['GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES', 'HOME', 'google_application_credentials'],
+  ],
+  /** It says how this machine reaches Google. */
+  network: [
+    ...['GRPC_DEFAULT_SSL_ROOTS_FILE_PATH', 'GRPC_NODE_USE_ALTERNATIVE_RESOLVER', 'GRPC_SSL_CIPHER_SUITES'],
+    ...[
+      'HTTPS_PROXY',
+      'HTTP_PROXY',
+      'NO_PROXY',
+      'grpc_proxy',
+      'http_proxy',
+      'https_proxy',
+      'no_grpc_proxy',
+      'no_proxy',
+    ],
+  ],
+  /** It is for debugging, and nobody sets it by accident. */
+  debugging: [
+    ...['GRPC_NODE_DEBUG_SEND_ERROR_DETAILS', 'GRPC_NODE_TRACE', 'GRPC_NODE_VERBOSITY', 'GRPC_TRACE', 'GRPC_VERBOSITY'],
+    ...['NODE_DEBUG'],
+  ],
+  /** It is read by code that these programs do not run: servers, other products, a balancer that nobody configures, or after a removed variable. */
+  unused: [
+    ...['FIREBASE_CONFIG', 'GRPC_EXPERIMENTAL_ENABLE_OUTLIER_DETECTION', 'SERVER_ADDRESS', 'SERVER_PORT'],
+    ...['CLOUD_RUN_JOB', 'CLOUD_RUN_WORKER_POOL', 'FUNCTION_NAME', 'FUNCTION_TARGET', 'K_CONFIGURATION', 'K_SERVICE'],
+  ],
+};
+
+/** Names that the libraries read through a constant. */
+const CONSTANTS: Record<string, string[]> = {
+  'exports.CERTIFICATE_CONFIGURATION_ENV_VARIABLE': ['GOOGLE_API_CERTIFICATE_CONFIG'],
+  'exports.FIREBASE_CONFIG_VAR': ['FIREBASE_CONFIG'],
+  'exports.env.nodeEnables': ['GOOGLE_SDK_NODE_LOGGING'],
+  GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES: ['GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES'],
+  envKey: ['GOOGLE_SDK_NODE_LOGGING'],
+  // The members of SERVERLESS_ENV_VARS in gcp-metadata.
+  key: ['CLOUD_RUN_JOB', 'CLOUD_RUN_WORKER_POOL', 'FUNCTION_NAME', 'K_SERVICE'],
+};
+
+/** Matches `process.env.NAME`, `env['NAME']`, `process?.env?.NAME`, and a name in a constant. */
+const READ = /(?<![\w.])(?:process\??\.)?env(?:\??\.([A-Za-z_]\w*)|\[(?:'(\w+)'|"(\w+)"|([\w.]+))\])/g;
+/** gaxios looks for its proxy in a list. */
+const LISTED = /'(HTTPS?_PROXY|https?_proxy)'/g;
+
+function findVariables(): Set<string> {
+  const found = new Set<string>();
+  for (const library of LIBRARIES) {
+    const files = globSync(`node_modules/${library}/**/*.{js,cjs}`);
+    expect([library, files.length]).not.toEqual([library, 0]);
+    for (const file of files) {
+      const text = readFileSync(file, 'utf8').replace(/\/\*[^]*?\*\/|^\s*\/\/.*/gm, '');
+      for (const [, member, single, double, constant] of text.matchAll(READ)) {
+        const name = member ?? single ?? double;
+        const named = CONSTANTS[constant ?? ''] ?? [`a constant: ${String(constant)}`];
+        for (const each of name === undefined ? named : [name]) found.add(each);
+      }
+      if (text.includes('process.env')) for (const [, name = ''] of text.matchAll(LISTED)) found.add(name);
+    }
+  }
+  return found;
+}
+
+test('the table has every variable that the libraries read', () => {
+  const listed = Object.values(VARIABLES).flat();
+  expect([...findVariables()].sort()).toEqual(listed.sort());
+});
+
+test('only the removed variables, and unknown ones of Google, are removed', () => {
+  const all = Object.values(VARIABLES).flat();
+  const env = Object.fromEntries([...all, 'FIRESTORE_NEW', 'GOOGLE_SDK_NODE_NEW', 'PATH'].map((name) => [name, 'x']));
+  removeGoogleVariables(env);
+  const { removed, ...others } = VARIABLES;
+  expect(Object.keys(env).sort()).toEqual([...Object.values(others).flat(), 'PATH'].sort());
+  expect(removed.filter((name) => name in env)).toEqual([]);
+});
