@@ -1,7 +1,5 @@
-import { checkPublicMembers, listAccountChecks, listLeastRoleChecks } from './accounts';
 import { checkKeyLines, checkKeyNames, checkPlainKeys } from './api-keys';
 import type { Deployment } from './deployment';
-import { checkDatabase, checkRules, listIndexChecks } from './firestore';
 import { GoogleRequestError, type AskGoogle } from './google-api';
 import { checkPause, listParameters } from './parameters';
 import type { Requirement } from './requirement';
@@ -14,22 +12,9 @@ export type Finding =
 
 /** Checks every requirement. Changes nothing. */
 export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Finding[]> {
-  const { projectId, parameters, keepRules } = deployment;
-  const requirements = [
-    ...listParameters(deployment),
-    checkDatabase(deployment, ask),
-    checkKeyLines(projectId, ask),
-    ...listAccountChecks(deployment, ask),
-    ...listIndexChecks(deployment, ask),
-    ...(keepRules ? [] : [checkRules(deployment, ask)]),
-    checkPublicMembers(deployment, ask),
-  ];
-  const warnings = [
-    ...listLeastRoleChecks(deployment, ask),
-    checkPlainKeys(projectId, ask),
-    checkKeyNames(projectId, ask),
-    checkPause(parameters),
-  ];
+  const { projectId, parameters } = deployment;
+  const requirements = [...listParameters(deployment), checkKeyLines(projectId, ask)];
+  const warnings = [checkPlainKeys(projectId, ask), checkKeyNames(projectId, ask), checkPause(parameters)];
   return Promise.all([
     ...requirements.map((each) => check(each, 'missing')),
     ...warnings.map((each) => check(each, 'warning')),

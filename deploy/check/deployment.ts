@@ -4,27 +4,12 @@ import type { DeployManifest } from './manifest';
 export interface Deployment {
   projectId: string;
   manifest: DeployManifest;
-  indexes: DeclaredIndexes;
   /** Values of functions/.env and functions/.env.<project>. */
   parameters: Record<string, string>;
   /** Lines of these files that cannot be read, such as `functions/.env:3`. */
   invalidLines: readonly string[];
   /** `firestore.database` of firebase.json: the database that Firebase's tools deploy indexes and rules to. */
   firestoreDatabase: string;
-  /** Contents of firestore.rules. */
-  rules: string;
-  /** Whether the owner has decided to keep the project's rules. */
-  keepRules: boolean;
-}
-
-export interface DeclaredIndexes {
-  indexes: { collectionGroup: string; queryScope: string; fields: IndexField[] }[];
-  fieldOverrides: { collectionGroup: string; fieldPath: string }[];
-}
-
-export interface IndexField {
-  fieldPath: string;
-  order?: string;
 }
 
 /** The rule of https://cloud.google.com/firestore/docs/manage-databases. */

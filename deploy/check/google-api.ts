@@ -1,18 +1,13 @@
 import { GoogleAuth } from 'google-auth-library';
 
 /**
- * Sends one request to a Google API: a GET, or a POST if there is a body. deploy:check calls only methods
- * that change nothing.
+ * Sends a GET to a Google API.
  *
  * @param api name of the API, such as `firestore`
  * @returns undefined when the resource does not exist
  * @throws GoogleRequestError without credentials or a connection, and for any error status except 404
  */
-export type AskGoogle = <T>(api: string, path: string, body?: object) => Promise<T | undefined>;
-
-export interface Policy {
-  bindings?: { role: string; members: string[] }[];
-}
+export type AskGoogle = <T>(api: string, path: string) => Promise<T | undefined>;
 
 export class GoogleRequestError extends Error {}
 
@@ -28,13 +23,12 @@ export async function readAccessToken(env: NodeJS.ProcessEnv): Promise<string | 
  * @param endpoint replaces `https://<host>` by `<endpoint>/<host>`, for tests
  */
 export function createGoogleClient(projectId: string, token: string | undefined, endpoint = 'https:/'): AskGoogle {
-  return async <T>(api: string, path: string, body?: object): Promise<T | undefined> => {
+  return async <T>(api: string, path: string): Promise<T | undefined> => {
     if (token === undefined) throw new GoogleRequestError('no credentials');
     const host = `${api}.googleapis.com`;
     const headers = { Authorization: `Bearer ${token}`, 'x-goog-user-project': projectId };
-    const request = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
     const signal = AbortSignal.timeout(20_000);
-    const { response, text } = await fetch(`${endpoint}/${host}/${path}`, { ...request, signal })
+    const { response, text } = await fetch(`${endpoint}/${host}/${path}`, { headers, signal })
       .then(async (response) => ({ response, text: await response.text() }))
       .catch((error: unknown) => {
         const { message, cause } = error as Error;

@@ -7,13 +7,8 @@ import { promisify } from 'node:util';
 
 /** The functions of the deploy package with their options, and its parameters, as Firebase's tools read them. */
 export interface DeployManifest {
-  endpoints: Record<string, ManifestEndpoint>;
+  endpoints: Record<string, object>;
   params: ManifestParam[];
-}
-
-export interface ManifestEndpoint {
-  /** An address that contains the expression `{{ params.PROJECT_ID }}`. */
-  serviceAccountEmail: string;
 }
 
 export interface ManifestParam {

@@ -1,0 +1,12 @@
+import { readFileSync } from 'node:fs';
+
+/**
+ * Ends with 0 if a ruleset is firestore.rules, apart from comments and whitespace, otherwise with 1. The argument is a file with
+ * Google's JSON of the ruleset.
+ */
+
+const [, , file] = process.argv;
+const { source } = JSON.parse(readFileSync(file, 'utf8'));
+const normalize = (rules) => rules.replaceAll(/\/\/.*$/gm, '').replaceAll(/\s+/g, '');
+const stored = (source?.files ?? []).map(({ content }) => content).join('\n');
+if (normalize(stored) !== normalize(readFileSync('firestore.rules', 'utf8'))) process.exitCode = 1;

@@ -1,0 +1,372 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import indexDefinitions from '../../firestore.indexes.json';
+import { DEPLOY_PACKAGE } from '../../dev/run/deployed';
+import { runProgramSync } from '../../dev/run/programs';
+import { REGION } from '../../functions/src/lib/region';
+import { readDeployManifest } from '../check/manifest';
+
+/** Runs deploy/set-up.sh with stubs of gcloud, firebase and curl, which keep the state of a project in files of the folder STATE. */
+
+const PROJECT = 'my-project';
+
+/** Fails the call whose number is in REFUSE. A command that creates what exists already fails too, as Google's do. */
+const STUB = `#!/bin/bash
+cd "$STATE"
+call="$(basename "$0") $*"
+echo "$call" >> calls
+[ "$(basename "$0")" != curl ] || cat > /dev/null
+if [ "$(wc -l < calls)" -eq "\${REFUSE:-0}" ]; then echo "PERMISSION_DENIED: refused" >&2; exit 1; fi
+option() { for each; do case $each in "--$name="*) echo "\${each#*=}" ;; esac; done; }
+create() { if grep -qF "$2" "$1"; then echo "ALREADY_EXISTS: $2" >&2; exit 1; fi; printf '%b\\n' "$2" >> "$1"; }
+case "$call" in
+  'gcloud services list'*) cat services ;;
+  'gcloud services enable'*) for each; do [[ $each != *.googleapis.com ]] || echo "$each" >> services; done ;;
+  'firebase projects:list'*) printf '{ "result": [%s] }' "$(cat firebase)" ;;
+  'firebase projects:addfirebase'*) create firebase "{ \\"projectId\\": \\"$2\\" }" ;;
+  'gcloud firestore databases list'*) cat databases ;;
+  'gcloud firestore databases create'*) create databases "$(name=database option "$@")\\tFIRESTORE_NATIVE\\tPOINT_IN_TIME_RECOVERY_DISABLED\\tDELETE_PROTECTION_DISABLED" ;;
+  'gcloud firestore databases update'*--type=*) sed -i.bak s/DATASTORE_MODE/FIRESTORE_NATIVE/ databases ;;
+  'gcloud firestore databases update'*--enable-pitr*) sed -i.bak s/_DISABLED/_ENABLED/g databases ;;
+  'gcloud firestore backups schedules list'*) cat schedules ;;
+  'gcloud firestore backups schedules create'*) create schedules "$(name=recurrence option "$@")" ;;
+  'gcloud projects describe'*) echo 123 ;;
+  'gcloud iam service-accounts list'*) cat accounts ;;
+  'gcloud iam service-accounts create'*) create accounts "$4@my-project.iam.gserviceaccount.com\\tFalse" ;;
+  'gcloud iam service-accounts enable'*) sed -i.bak "s/$4.*/$4\\tFalse/" accounts ;;
+  'gcloud projects get-iam-policy'*) cat policy ;;
+  'gcloud projects add-iam-policy-binding'*) create policy "$(name=member option "$@")\\t$(name=role option "$@")" ;;
+  'firebase firestore:indexes'*) cat indexes ;;
+  'firebase deploy --only firestore:indexes'*) cp declared indexes ;;
+  'gcloud firestore indexes composite list'*) cat unready ;;
+  'gcloud auth print-access-token') echo token ;;
+  curl*/releases/*) [[ "$call" =~ --output\\ ([^ ]+) ]]; cp release "\${BASH_REMATCH[1]}"; if [ -s release ]; then printf 200; else printf 404; fi ;;
+  curl*/rulesets/1) [[ "$call" =~ --output\\ ([^ ]+) ]]; cp ruleset "\${BASH_REMATCH[1]}"; printf 200 ;;
+  'gcloud functions list'*) cat functions ;;
+  'gcloud secrets list'*) cat secrets ;;
+  *) echo "no stub: $call" >&2; exit 1 ;;
+esac
+`;
+
+const stored = ({ indexes, fieldOverrides }: Pick<typeof indexDefinitions, 'indexes' | 'fieldOverrides'>) =>
+  JSON.stringify({
+    status: 'success',
+    result: {
+      indexes: indexes.map(({ fields, ...each }) => ({
+        ...each,
+        fields: [...fields, { fieldPath: '__name__', order: 'ASCENDING' }],
+      })),
+      fieldOverrides,
+    },
+  });
+
+/** An empty project, except for the secret, which the script does not create. */
+const EMPTY: Record<string, string> = {
+  ...Object.fromEntries(
+    [
+      'services',
+      'firebase',
+      'databases',
+      'schedules',
+      'accounts',
+      'policy',
+      'unready',
+      'release',
+      'ruleset',
+      'functions',
+    ].map((file) => [file, '']),
+  ),
+  indexes: stored({ indexes: [], fieldOverrides: [] }),
+  declared: stored(indexDefinitions),
+  secrets: 'API_KEY\nVERIFY_API_KEY\n',
+};
+
+let parent: string;
+let state: string;
+
+function createProject(): void {
+  parent = mkdtempSync(join(tmpdir(), 'set-up-'));
+  for (const name of ['gcloud', 'firebase', 'curl']) writeFileSync(join(parent, name), STUB, { mode: 0o755 });
+  state = join(parent, 'state');
+  mkdirSync(state);
+  write(EMPTY);
+}
+const removeProject = () => rmSync(parent, { recursive: true });
+
+beforeAll(() => {
+  createProject();
+  expect(run(['--apply']).status).toBe(0);
+  whole = readFiles();
+  removeProject();
+});
+beforeEach(createProject);
+afterEach(removeProject);
+
+function write(files: Record<string, string>): void {
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(state, name), text);
+}
+
+function run(args: string[], { refuse = 0 } = {}) {
+  rmSync(join(state, 'calls'), { force: true });
+  const env = { PATH: `${parent}:${process.env['PATH']}`, STATE: state, REFUSE: String(refuse) };
+  const { status, stdout, stderr } = runProgramSync('bash', ['deploy/set-up.sh', ...args, PROJECT], { env });
+  const calls = readFileSync(join(state, 'calls'), 'utf8').trim().split('\n');
+  return { status, stdout, stderr, calls };
+}
+
+/** The files of a project that the script has set up. */
+let whole: Record<string, string>;
+
+const readFiles = () =>
+  Object.fromEntries(
+    readdirSync(state)
+      .filter((name) => name !== 'calls' && !name.endsWith('.bak'))
+      .map((name) => [name, readFileSync(join(state, name), 'utf8')]),
+  );
+
+/** The lines of the files, in an order that does not depend on when they were written. */
+const sortLines = (files: Record<string, string>) =>
+  Object.fromEntries(Object.entries(files).map(([name, text]) => [name, text.split('\n').sort()]));
+
+const readState = () => sortLines(readFiles());
+
+const CHANGES =
+  /^(gcloud .*\b(enable|create|update|delete|add-iam-policy-binding|remove-iam-policy-binding)\b|firebase (deploy|projects:addfirebase))/;
+
+test('the script sets up an empty project, and in a second run finds nothing left and changes nothing', () => {
+  expect(run(['--apply'])).toMatchObject({
+    status: 0,
+    stdout: expect.stringMatching(/\n# Nothing is left\.\n$/) as string,
+  });
+  expect(readState()).toEqual(sortLines(whole));
+  for (const args of [['--apply'], []]) {
+    const { status, stdout, calls } = run(args);
+    expect([status, stdout]).toEqual([0, '# Nothing is left.\n']);
+    expect(calls.filter((call) => CHANGES.test(call))).toEqual([]);
+  }
+  expect(readState()).toEqual(sortLines(whole));
+});
+
+test('without --apply it changes nothing, and prints commands that set the project up when a person runs them', () => {
+  for (let runs = 0; ; runs += 1) {
+    const { status, stdout, calls } = run([]);
+    expect(calls.filter((call) => CHANGES.test(call))).toEqual([]);
+    if (status === 0) break;
+    expect(runs).toBeLessThan(4);
+    const env = { PATH: `${parent}:${process.env['PATH']}`, STATE: state };
+    expect(runProgramSync('bash', ['-e', '-c', stdout], { env })).toMatchObject({ status: 0 });
+  }
+  expect(readState()).toEqual(sortLines(whole));
+});
+
+test('whichever call is refused, the script fails and changes nothing more, and the next run completes the set-up', () => {
+  const { calls } = run(['--apply']);
+  for (const [i, call] of calls.entries()) {
+    write(EMPTY);
+    const { status, stderr, calls: made } = run(['--apply'], { refuse: i + 1 });
+    expect([call, status]).toEqual([call, 1]);
+    expect(stderr).toContain('PERMISSION_DENIED: refused');
+    expect(made.slice(i + 1).filter((each) => CHANGES.test(each))).toEqual([]);
+    if (!CHANGES.test(call)) continue;
+    expect(run(['--apply']).status).toBe(0);
+    expect(readState()).toEqual(sortLines(whole));
+  }
+});
+
+const READER = `organisation-data-reader@${PROJECT}.iam.gserviceaccount.com`;
+const RULES = readFileSync('firestore.rules', 'utf8');
+const rulesetOf = (content: string) => ({
+  release: '{"rulesetName": "projects/my-project/rulesets/1"}',
+  ruleset: JSON.stringify({ source: { files: [{ content }] } }),
+});
+
+interface Drift {
+  /** Changes files of a project that is set up. */
+  change: (file: (name: string) => string) => Record<string, string>;
+  /** A line of the output. */
+  said: string;
+  /** Whether the project is as before after `--apply`. By default a person has to act. */
+  isRepaired?: true;
+  args?: string[];
+}
+
+const replace = (name: string, from: string | RegExp, to: string) => ({
+  change: (file: (name: string) => string) => ({ [name]: file(name).replace(from, to) }),
+});
+
+test.each<[what: string, drift: Drift]>([
+  [
+    'a service is disabled',
+    {
+      ...replace('services', 'run.googleapis.com\n', ''),
+      said: 'gcloud services enable run.googleapis.com --project my-project',
+      isRepaired: true,
+    },
+  ],
+  [
+    'the database is in Datastore mode',
+    {
+      ...replace('databases', 'FIRESTORE_NATIVE', 'DATASTORE_MODE'),
+      said: 'gcloud firestore databases update --database=\\(default\\) --project my-project --type=firestore-native',
+      isRepaired: true,
+    },
+  ],
+  [
+    'the protection of the data is off',
+    {
+      ...replace('databases', 'DELETE_PROTECTION_ENABLED', 'DELETE_PROTECTION_DISABLED'),
+      said: 'gcloud firestore databases update --database=\\(default\\) --project my-project --enable-pitr --delete-protection',
+      isRepaired: true,
+    },
+  ],
+  [
+    'no backup is scheduled',
+    {
+      change: () => ({ schedules: '' }),
+      said: 'gcloud firestore backups schedules create --database=\\(default\\) --project my-project --recurrence=daily --retention=14d',
+      isRepaired: true,
+    },
+  ],
+  [
+    'an account is disabled',
+    {
+      ...replace('accounts', `${READER}\tFalse`, `${READER}\tTrue`),
+      said: `gcloud iam service-accounts enable ${READER} --project my-project`,
+      isRepaired: true,
+    },
+  ],
+  [
+    'an account has lost its role',
+    {
+      ...replace('policy', `serviceAccount:${READER}\troles/datastore.viewer\n`, ''),
+      said: `gcloud projects add-iam-policy-binding my-project --condition=None --member=serviceAccount:${READER} --role=roles/datastore.viewer`,
+      isRepaired: true,
+    },
+  ],
+  [
+    'an index is missing',
+    {
+      change: () => ({ indexes: stored({ ...indexDefinitions, indexes: indexDefinitions.indexes.slice(1) }) }),
+      said: '# Missing: orders (COLLECTION) team_id ASCENDING, created_at ASCENDING',
+      isRepaired: true,
+    },
+  ],
+  [
+    'a field is indexed again',
+    {
+      change: () => ({
+        indexes: stored({ ...indexDefinitions, fieldOverrides: indexDefinitions.fieldOverrides.slice(1) }),
+      }),
+      said: 'firebase deploy --only firestore:indexes --project my-project --non-interactive',
+      isRepaired: true,
+    },
+  ],
+  [
+    'an index is being built',
+    {
+      change: () => ({ unready: 'abc\tCREATING\n' }),
+      said: '# Firestore builds the index abc. Run this script again until it is ready.',
+    },
+  ],
+  [
+    'an index is damaged',
+    {
+      change: () => ({ unready: 'abc\tNEEDS_REPAIR\n' }),
+      said: "#   gcloud firestore indexes composite delete abc --database='(default)' --project my-project",
+    },
+  ],
+  [
+    'everyone has a role',
+    {
+      change: (file) => ({ policy: `${file('policy')}allUsers\troles/datastore.viewer\n` }),
+      said: '#   gcloud projects remove-iam-policy-binding my-project --member=allUsers --role=roles/datastore.viewer',
+    },
+  ],
+  [
+    'everyone with an account has a role',
+    {
+      change: (file) => ({ policy: `${file('policy')}allAuthenticatedUsers\troles/viewer\n` }),
+      said: '# allAuthenticatedUsers has roles/viewer in the whole project. Remove it:',
+    },
+  ],
+  [
+    'the rules let clients read',
+    {
+      change: () => rulesetOf(RULES.replace('false', 'true')),
+      said: '# The rules of the database differ from firestore.rules, which refuse every client.',
+    },
+  ],
+  [
+    'another system has a function of the same name',
+    {
+      change: () => ({ functions: 'getTeams\tdefault\n' }),
+      said: '# A deployment would overwrite the function getTeams of another system. Use another project or region.',
+    },
+  ],
+  [
+    'a function of the same name has no codebase',
+    {
+      change: () => ({ functions: 'getTeams\t\n' }),
+      said: '# A deployment would overwrite the function getTeams of another system. Use another project or region.',
+    },
+  ],
+  [
+    'the secret is missing',
+    {
+      change: () => ({ secrets: 'OTHER_API_KEY\n' }),
+      said: '# The secret API_KEY is missing. Set the first key: docs/deployment.md#key-rotation',
+    },
+  ],
+])('if %s, the script says so', (_, { change, said, isRepaired }) => {
+  write(whole);
+  write(change((name) => readFileSync(join(state, name), 'utf8')));
+  const before = readState();
+  const { status, stdout } = run([]);
+  expect([status, stdout.split('\n').map((line) => line.trimEnd())]).toEqual([1, expect.arrayContaining([said])]);
+  expect(run(['--apply']).status).toBe(isRepaired ? 0 : 1);
+  expect(readState()).toEqual(isRepaired ? sortLines(whole) : before);
+});
+
+test.each<[what: string, files: Record<string, string>, args: string[], said: string]>([
+  ['has firestore.rules with comments', rulesetOf(`// ours\n${RULES}`), [], ''],
+  ['keeps its own rules', rulesetOf('allow read;'), ['--keep-rules'], ''],
+  ['has our functions', { functions: 'getTeams\torganisation-data\nother\tdefault\n' }, [], ''],
+])('nothing is left in a project that %s', (_, files, args, said) => {
+  write(whole);
+  write(files);
+  expect(run(args)).toMatchObject({ status: 0, stdout: `${said}# Nothing is left.\n` });
+});
+
+test('an account with a second role is named, and stops nothing', () => {
+  write(whole);
+  const policy = readFileSync(join(state, 'policy'), 'utf8');
+  write({ policy: `${policy}serviceAccount:${READER}\troles/editor\n` });
+  const { status, stdout } = run(['--apply']);
+  expect([status, stdout]).toEqual([0, expect.stringContaining(`# ${READER} also has roles/editor.`)]);
+  expect(readFileSync(join(state, 'policy'), 'utf8')).toContain('roles/editor');
+});
+
+test('the script creates the accounts of the deploy package', async () => {
+  write(whole);
+  const { endpoints } = await readDeployManifest(DEPLOY_PACKAGE);
+  const used = Object.values(endpoints).map((each) => (each as { serviceAccountEmail: string }).serviceAccountEmail);
+  const created = readFileSync(join(state, 'accounts'), 'utf8').trim().split('\n');
+  expect(created.map((line) => line.split('\t')[0]?.replace(PROJECT, '{{ params.PROJECT_ID }}')).sort()).toEqual(
+    [...new Set(used)].sort(),
+  );
+});
+
+test('the script asks about the other database that is named', () => {
+  const { calls } = run(['--apply', '--database', 'restored']);
+  const named = calls.filter((call) => call.includes('firestore') && !call.includes('databases list'));
+  for (const call of named.filter((each) => !/releases|firebase deploy|services enable/.test(each)))
+    expect(call).toContain('--database=restored');
+  expect(calls.join('\n')).toContain(`/releases/cloud.firestore/restored`);
+  expect(calls.join('\n')).toContain(`--regions ${REGION} `);
+});
+
+test.each([[['--aply']], [['--database']], [['a', 'b']]])('the arguments %j get the usage', (args) => {
+  const { status, stderr } = runProgramSync('bash', ['deploy/set-up.sh', ...args], {});
+  expect([status, stderr]).toEqual([64, expect.stringContaining('# Usage: deploy/set-up.sh [--apply]')]);
+});
