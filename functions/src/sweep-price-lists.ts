@@ -15,8 +15,8 @@ import {
 } from './lib/logging/price-lists';
 import { countKeysInReview } from './lib/repositories/keys';
 import { createWorkContext } from './lib/work-context';
-import { sweepOptions } from './lib/runtime-options';
-import { getTimeLimitMs, SWEEP_DUE_WAIT_MS } from './lib/time-limits';
+import { sweepOptions, writeOptions } from './lib/runtime-options';
+import { getTimeLimitMs } from './lib/time-limits';
 import { sweep, type SweepReporter } from './price-lists/sweep';
 
 /** Maximum number of log lines about unreadable records in one sweep. `sweep_ended` has their total. */
@@ -34,8 +34,14 @@ const createReporter = (counts: SweepCounts): SweepReporter => ({
 });
 
 /**
+ * After this time, a sweep begins no more resumes, because each may need as long as a creation. A resume that the end of
+ * the sweep cuts off would count as a failed try. Cloud Scheduler starts the next sweep within a minute.
+ */
+const LAST_RESUME_MS = getTimeLimitMs(sweepOptions, true) - getTimeLimitMs(writeOptions, true);
+
+/**
  * Resumes attempts that crashed or failed for a transient cause. Cloud Scheduler calls this every minute, and calls can
- * be repeated or overlap ({@link sweep}). A call ends when no attempt is due now or soon, its time is up, or the instance stops.
+ * be repeated or overlap ({@link sweep}). A call ends when no attempt is due, its time is up, or the instance stops.
  */
 export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * *', retryCount: 0 }, () =>
   runHandler(runSweep),
@@ -51,13 +57,13 @@ async function runSweep(): Promise<void> {
   const createReason = () => new Error('the time for the sweep is up');
   const timeLimitMs = getTimeLimitMs(sweepOptions, true);
   const { signal, cancel } = systemClock.createTimeout(timeLimitMs, createReason, shutdown.abortWrites.signal);
+  const stopping = systemClock.createTimeout(LAST_RESUME_MS, createReason, shutdown.refuseWrites.signal);
   const context = createWorkContext(signal);
   const startedAt = context.clock.elapsedMs();
   const counts: SweepCounts = { resumed: 0, deferred: 0, left: 0, unreadable: 0 };
   try {
     const db = getDatabase(context);
-    const options = { stopping: shutdown.refuseWrites.signal, waitForDueMs: SWEEP_DUE_WAIT_MS };
-    await sweep(db, createReporter(counts), options);
+    await sweep(db, createReporter(counts), stopping.signal);
     const interrupted = signal.aborted || shutdown.refuseWrites.signal.aborted;
     const countInReview = () => retry(() => countKeysInReview(db), context, 'outage').catch(() => undefined);
     const requires_review = interrupted ? undefined : await countInReview();
@@ -67,5 +73,6 @@ async function runSweep(): Promise<void> {
     logSweepFailed(getErrorMessage(error), counts);
   } finally {
     cancel();
+    stopping.cancel();
   }
 }

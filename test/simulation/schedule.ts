@@ -4,7 +4,7 @@ import { retry } from '../../functions/src/lib/firestore/retry';
 import { keyDocument, readKey } from '../../functions/src/lib/repositories/keys';
 import { writeOptions } from '../../functions/src/lib/runtime-options';
 import type { PriceListSubmission } from '../../functions/src/lib/schemas/add-price-lists';
-import { getTimeLimitMs, SWEEP_DUE_WAIT_MS } from '../../functions/src/lib/time-limits';
+import { getTimeLimitMs } from '../../functions/src/lib/time-limits';
 import { createPriceLists } from '../../functions/src/price-lists/create';
 import { computeFingerprint } from '../../functions/src/price-lists/payload';
 import { release, ResolutionError, resume } from '../../command/cli/resolve';
@@ -247,7 +247,7 @@ class Schedule {
       onUnreadable: (path) => this.#fail(new Error(`${path} cannot be read`)),
     };
     try {
-      await this.world.run(process, BUDGET_MS, () => sweep(process.db, reporter, { waitForDueMs: SWEEP_DUE_WAIT_MS }));
+      await this.world.run(process, BUDGET_MS, () => sweep(process.db, reporter));
     } catch (error) {
       this.world.note(process, `could not sweep: ${String(error)}`);
       const isCrash = error instanceof ProcessCrashed;

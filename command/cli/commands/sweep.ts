@@ -1,9 +1,7 @@
-import { isDue, readSweptKeys, type KeySnapshot } from '../../../functions/src/lib/repositories/keys';
-import { retry } from '../../../functions/src/lib/firestore/retry';
 import type { KeyRecord } from '../../../functions/src/lib/schemas/key-record';
 import { settleLease } from '../../../functions/src/price-lists/key';
 import { canResumeAutomatically, describeSweepObstacle, isSwept } from '../../../functions/src/price-lists/schedule';
-import { sweep, type SweepResult } from '../../../functions/src/price-lists/sweep';
+import { readDueKeys, sweep, type SweepResult } from '../../../functions/src/price-lists/sweep';
 import { describeUnreadable } from '../errors';
 import { formatTime } from '../format';
 import { escapeControls, quoteId } from '../text';
@@ -33,7 +31,7 @@ export async function sweepKeys({ dryRun, json }: SweepCommandOptions, context: 
     return terminal.writeError(`${describeUnreadable(path)}\n`, signal);
   };
   if (dryRun === true) {
-    for (const key of await readAllDueKeys(context)) {
+    for await (const key of readDueKeys(db)) {
       if (key.record === 'unreadable') await onUnreadable(key.reference.path);
       else if (key.record && isSwept(key.record, key.readAt)) await print(preview(key.record, key.readAt), key.record);
     }
@@ -41,14 +39,6 @@ export async function sweepKeys({ dryRun, json }: SweepCommandOptions, context: 
   if (found === 0)
     terminal.printError(signal.aborted ? 'Stopped before any key was swept.\n' : 'Nothing to do: no attempt is due.\n');
   return signal.aborted ? 1 : 0;
-}
-
-async function readAllDueKeys({ db, workContext }: CommandContext): Promise<KeySnapshot[]> {
-  for (let limit = 100; ; limit *= 10) {
-    const found = await retry(() => readSweptKeys(db, limit), workContext, 'outage');
-    const due = found.filter(isDue);
-    if (due.length < limit) return due;
-  }
 }
 
 function preview(record: KeyRecord, time: number): PrintedResult {

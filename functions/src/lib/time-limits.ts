@@ -18,6 +18,12 @@
  *     1,125 s  the attempt stops itself                  getTimeLimitMs
  *     1,185    its failure is stored                     FAILURE_RESERVE_MS
  *     1,200    its response is sent                      RESPONSE_RESERVE_MS
+ *
+ *     a sweep
+ *         0 s  a pass begins, and every minute another   SWEEP_INTERVAL_MS
+ *              while work is running
+ *       600    the last resume begins                    1,725 s less 1,125 s
+ *     1,725    the running resumes stop                  getTimeLimitMs
  */
 
 /** How long gRPC waits before it pings the server of a call, and for the reply. Google's own clients ping every 30 s. */
@@ -86,18 +92,8 @@ export const STOP_MS = {
 /** Reserved for failing an attempt when the instance stops. The time left until `stopWaiting` is for the response. */
 export const STOP_RESERVE_MS = 2_000;
 
-/** The time between two scheduled starts of the sweep. */
+/** The time between two scheduled starts of the sweep, and between two passes of one sweep. */
 export const SWEEP_INTERVAL_MS = 60_000;
 
 /** Assumed time from the start of a sweep until it resumes a due attempt. Part of the `Retry-After` of a client that waits for the sweep. */
 export const SWEEP_START_MS = 5_000;
-
-/**
- * The scheduled sweep waits for leases that end within this time after its start. So it resumes an attempt at most 70 s
- * after its instance died, instead of 105 s, unless it is busy with three others. A sweep leaves the later leases to the
- * next one, because their instances renewed them in the last 5 s. It stops waiting for a lease that is renewed.
- */
-export const SWEEP_DUE_WAIT_MS = LEASE_DURATION_MS - SWEEP_START_MS;
-
-/** How long a sweep waits before it queries for more due keys. */
-export const SWEEP_ASK_INTERVAL_MS = 10_000;

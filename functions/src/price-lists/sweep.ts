@@ -1,18 +1,10 @@
-import { abortable } from '../lib/clock';
+import { abortable, type Clock } from '../lib/clock';
 import { getErrorMessage } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
 import { isConflict, retry } from '../lib/firestore/retry';
-import {
-  clearSweepDueAt,
-  getMsUntilDue,
-  isDue,
-  readKey,
-  readSweptKeys,
-  type KeySnapshot,
-} from '../lib/repositories/keys';
+import { clearSweepDueAt, readKey, readSweptKeys, type KeySnapshot, type SweptKey } from '../lib/repositories/keys';
 import type { KeyRecord } from '../lib/schemas/key-record';
-import { SWEEP_ASK_INTERVAL_MS, SWEEP_INTERVAL_MS } from '../lib/time-limits';
-import type { WorkContext } from '../lib/work-context';
+import { SWEEP_INTERVAL_MS } from '../lib/time-limits';
 import type { KeyStore } from './key-store';
 import { takeOver } from './resume';
 import { canResumeAutomatically, describeSweepObstacle, isSwept } from './schedule';
@@ -25,13 +17,6 @@ export interface SweepResult {
   reason: string | null;
 }
 
-export interface SweepOptions {
-  /** After this signal aborts, no more resumes begin. */
-  stopping?: AbortSignal | undefined;
-  /** Milliseconds. The sweep waits for the keys that become due within this time after its start. */
-  waitForDueMs?: number | undefined;
-}
-
 export interface SweepReporter {
   /** Reports the result for a key. Rejects if it could not be written. A key that needs an operator then stays due. */
   onResult: (result: SweepResult, record: KeyRecord) => Promise<void> | void;
@@ -42,75 +27,79 @@ export interface SweepReporter {
 /** Maximum number of concurrent resumes. Three of the densest lists take 0.73 of the memory (docs/performance.md), and four took 0.77. */
 const CONCURRENCY = 3;
 
-/** Number of keys to read, besides those that this sweep has tried. */
-const KEYS_PER_READ = 20;
+/** Number of keys in a page of a pass. */
+const KEYS_PER_PAGE = 20;
 
 /**
- * Resumes each attempt that is due (`isSwept`), or reports that its key needs an operator. Ends when no resume is
- * running, each due key that it finds was tried within the last minute, and no other becomes due within `waitForDueMs` of
- * its start. Sweeps can overlap with each other, with operators and with clients.
+ * Resumes each attempt that is due (`isSwept`), or reports that its key needs an operator. A pass takes each key once
+ * that is due when the pass begins. While work is running, another pass begins every minute, because Cloud Scheduler
+ * starts no other sweep before this one ends. Sweeps can overlap with each other, with operators and with clients.
  *
  * When the signal of the database aborts, the running resumes fail their attempts.
  *
+ * @param stopping after this signal has aborted, no more work begins
  * @throws the error of a query for due keys or of the reporter, unless the signal of the database has aborted
  */
 export async function sweep(
   db: Database,
   reporter: SweepReporter,
-  { stopping = db.context.signal, waitForDueMs = 0 }: SweepOptions = {},
+  stopping: AbortSignal = db.context.signal,
 ): Promise<void> {
-  const { context } = db;
-  const { clock, signal } = context;
-  const waitUntil = clock.elapsedMs() + waitForDueMs;
+  const { clock, signal } = db.context;
   const running = new Map<string, Promise<void>>();
-  const triedAt = new Map<string, number>();
-  const canStart = () => running.size < CONCURRENCY && !stopping.aborted;
-  const isNew = ({ reference: { path } }: KeySnapshot) =>
-    !running.has(path) && clock.elapsedMs() >= (triedAt.get(path) ?? -Infinity) + SWEEP_INTERVAL_MS;
-  const isAwaited = (key: KeySnapshot) => !isDue(key) && clock.elapsedMs() + getMsUntilDue(key) < waitUntil;
-  const start = (key: KeySnapshot) => {
-    const { path } = key.reference;
-    triedAt.set(path, clock.elapsedMs());
-    const work = sweepKey(key, { reference: key.reference, db }, reporter);
-    // Work that rejects stays in `running`, so that the next wait rejects with its error.
-    running.set(
-      path,
-      work.then(() => void running.delete(path)),
-    );
-  };
+  const errors: unknown[] = [];
+  const canBegin = () => !stopping.aborted && !signal.aborted && errors.length === 0;
   try {
-    while (!signal.aborted) {
-      let hasAwaited = false;
-      if (canStart()) {
-        const found = await retry(() => readSweptKeys(db, KEYS_PER_READ + triedAt.size), context, 'outage');
-        if (!canStart()) continue;
-        const due = found.filter((key) => isDue(key) && isNew(key));
-        for (const key of due.slice(0, CONCURRENCY - running.size)) start(key);
-        hasAwaited = found.some(isAwaited);
+    do {
+      const nextPassAt = clock.elapsedMs() + SWEEP_INTERVAL_MS;
+      for await (const key of readDueKeys(db)) {
+        const { path } = key.reference;
+        const isAlone = mayHaveEndedInstance(key);
+        while (running.size >= (isAlone ? 1 : CONCURRENCY)) await Promise.race(running.values());
+        if (!canBegin()) break;
+        if (running.has(path)) continue;
+        const work = sweepKey(key, { reference: key.reference, db }, reporter)
+          .catch((error: unknown) => void errors.push(error))
+          .finally(() => running.delete(path));
+        running.set(path, work);
+        if (isAlone) await work;
       }
-      if (running.size > 0) await waitForWork(running.values(), context);
-      else if (hasAwaited) await clock.sleep(SWEEP_ASK_INTERVAL_MS, signal);
-      else return;
-    }
+      await waitForWork(running.values(), nextPassAt, clock);
+    } while (running.size > 0 && canBegin());
   } catch (error) {
-    // An error after the signal has aborted is a consequence of the abort.
-    if (!signal.aborted) throw error;
-  } finally {
-    await Promise.allSettled(running.values());
+    errors.push(error);
+  }
+  await Promise.all(running.values());
+  // An error after the signal has aborted is a consequence of the abort.
+  if (errors.length > 0 && !signal.aborted) throw errors[0];
+}
+
+/** Reads the keys that are due when this begins, the longest due first, in pages as the caller takes them. */
+export async function* readDueKeys(db: Database): AsyncGenerator<SweptKey> {
+  let until: number | undefined;
+  let last: SweptKey | undefined;
+  for (;;) {
+    const page = await retry(() => readSweptKeys(db, KEYS_PER_PAGE, last), db.context, 'outage');
+    for (const key of page) {
+      // What becomes due later, such as a key that this pass has failed again, is for the next pass.
+      until ??= key.readAt;
+      if (key.sweepDueAt > until) return;
+      yield key;
+    }
+    if (page.length < KEYS_PER_PAGE) return;
+    last = page.at(-1);
   }
 }
 
-/**
- * Waits until work on a key ends or the next query is due. A sweep also queries during long work, because Cloud
- * Scheduler starts no other sweep before this one ends.
- */
-async function waitForWork(running: Iterable<Promise<void>>, { clock, signal }: WorkContext): Promise<void> {
-  const timeToAsk = clock.createTimeout(SWEEP_ASK_INTERVAL_MS, () => new Error('time to ask again'), signal);
-  await abortable(timeToAsk.signal, () => Promise.race(running))
-    .catch((error: unknown) => {
-      if (!timeToAsk.signal.aborted) throw error;
-    })
-    .finally(timeToAsk.cancel);
+/** Whether a try of the sweep ended with its instance. Its resume runs alone, so that it ends no other work if that happens again. */
+const mayHaveEndedInstance = ({ record }: KeySnapshot): boolean =>
+  typeof record === 'object' && record.status === 'processing' && record.failed_tries > 0;
+
+/** Waits until all work has ended or the next pass begins. @param work promises that never reject */
+async function waitForWork(work: Iterable<Promise<void>>, nextPassAt: number, clock: Clock): Promise<void> {
+  const nextPass = clock.createTimeout(nextPassAt - clock.elapsedMs(), () => new Error('the next pass begins'));
+  await abortable(nextPass.signal, () => Promise.all(work)).catch(() => undefined);
+  nextPass.cancel();
 }
 
 /** Resumes or reports one key. After an error, reports the key as deferred, for a later sweep. */

@@ -1,9 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { CloudEvent, CloudFunction } from 'firebase-functions/v2';
 import functionsTest from 'firebase-functions-test';
+import { systemClock } from '../../src/lib/clock';
 import { StoppedError } from '../../src/lib/errors';
 import { shutdown } from '../../src/lib/instance/shutdown';
-import { SWEEP_DUE_WAIT_MS } from '../../src/lib/time-limits';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { isEntries } from '../../../test/harness/commits';
 import { CRASHED } from '../../../test/harness/failed-attempts';
@@ -70,17 +69,21 @@ test('a sweep that the instance stops fails its resume, which does not count as 
   jest.restoreAllMocks();
 });
 
-test('a sweep waits for a lease that ends soon', async () => {
-  await failAttempt('a', { ...CRASHED, lease_expires_at: Date.now() + SWEEP_DUE_WAIT_MS - 5_000 });
-  const stop = new AbortController();
-  jest.replaceProperty(shutdown, 'abortWrites', stop);
-  const swept = deliver();
-  await delay(500);
-  expect(service.log).toEqual([]);
-  stop.abort();
-  await swept;
-  expect(service.log).toMatchObject([{ event: 'sweep_ended', resumed: 0, interrupted: true }]);
+test('a sweep begins no resume that could last longer than the sweep, and leaves it to the next one', async () => {
+  await failAttempt('a', CRASHED);
+  const { createTimeout } = systemClock;
+  const timeouts: number[] = [];
+  jest.spyOn(systemClock, 'createTimeout').mockImplementation((ms, ...rest) => {
+    timeouts.push(ms);
+    return createTimeout(ms === 600_000 ? 0 : ms, ...rest);
+  });
+  await deliver();
+  // A creation, and so a resume, stops itself after 1,125 s.
+  expect(timeouts.slice(0, 2)).toEqual([1_725_000, 600_000]);
+  expect(service.log).toMatchObject([{ event: 'sweep_ended', resumed: 0, deferred: 0, interrupted: false }]);
   jest.restoreAllMocks();
+  await deliver();
+  expect(service.log.at(-1)).toMatchObject({ event: 'sweep_ended', resumed: 1 });
 });
 
 test('a sweep that begins nothing because the instance stops says that it was interrupted', async () => {

@@ -91,8 +91,6 @@ test('the limits of time, memory, concurrency and bodies have the values that ar
     STOP_RESERVE_MS: 2_000,
     STOP_MS: { abortWrites: 5_000, stopWaiting: 8_000, exit: 9_000 },
     SWEEP_INTERVAL_MS: 60_000,
-    SWEEP_ASK_INTERVAL_MS: 10_000,
-    SWEEP_DUE_WAIT_MS: 35_000,
   });
   expect(payloadLimits).toMatchObject({
     READ_BODY_LIMITS: { maxBytes: 1_048_576, timeoutMs: 30_000 },

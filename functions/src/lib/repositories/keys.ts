@@ -38,18 +38,15 @@ export async function readKeyAndMarket(db: Database, reference: KeyReference, ma
   return { key: toKeySnapshot(key), market: market.exists ? toMarket(market.data() ?? {}) : null };
 }
 
-/** Reads the keys in the sweep's index, the longest due first. Those that become due later follow. */
-export async function readSweptKeys(db: Database, limit: number): Promise<KeySnapshot[]> {
+/** Reads a page of the keys in the sweep's index, the longest due first. @param after the last key of the previous page */
+export async function readSweptKeys(db: Database, limit: number, after?: SweptKey): Promise<SweptKey[]> {
   // The filter leaves out values that are not numbers, which Firestore would sort before or after all numbers.
-  const query = keyRecords(db).where('sweep_due_at', '>=', 0).orderBy('sweep_due_at').limit(limit);
-  const { docs } = await db.get(query);
-  return docs.map(toKeySnapshot);
+  const query = keyRecords(db).where('sweep_due_at', '>=', 0).orderBy('sweep_due_at').orderBy('__name__').limit(limit);
+  const { docs } = await db.get(after === undefined ? query : query.startAfter(after.sweepDueAt, after.reference));
+  return docs.map((document) => ({ ...toKeySnapshot(document), sweepDueAt: document.get('sweep_due_at') as number }));
 }
 
-/** Returns the milliseconds until a key is due for the sweep, by Firestore's clock. At most 0 for a key that is due. */
-export const getMsUntilDue = ({ sweepDueAt, readAt }: KeySnapshot): number => (sweepDueAt ?? Infinity) - readAt;
-
-export const isDue = (key: KeySnapshot): boolean => getMsUntilDue(key) <= 0;
+export type SweptKey = KeySnapshot & { sweepDueAt: number };
 
 export const countKeysInReview = (db: Database): Promise<number> =>
   db.count(keyRecords(db).where('status', '==', 'requires_review'));

@@ -1,11 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Call } from '../../../../emulator/src';
 import { systemClock, type Clock } from '../../../src/lib/clock';
 import { StoppedError } from '../../../src/lib/errors';
 import type { WorkContext } from '../../../src/lib/work-context';
 import { keyDocumentId, type KeyRecord } from '../../../src/lib/schemas/key-record';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
-import { sweep, type SweepOptions, type SweepReporter } from '../../../src/price-lists/sweep';
-import { atCommit, failCommits, getCommits, getNames, isEntries, isKeyEvent } from '../../../../test/harness/commits';
+import { sweep, type SweepReporter } from '../../../src/price-lists/sweep';
+import { atCommit, failCommits, getNames, isEntries, isKeyEvent } from '../../../../test/harness/commits';
 import { TEST_START } from '../../../../test/harness/database';
 import { CRASHED, STOPPED, useFailedAttempts } from '../../../../test/harness/failed-attempts';
 import { createKeyRecord } from '../../../../test/harness/key-records';
@@ -28,9 +29,9 @@ const isEntriesOf = ({ lists }: KeyRecord) => {
   return (call: Call<'Commit'>) => isEntries(call) && getNames(call).some((name) => name.includes(path));
 };
 
-type Options = Partial<WorkContext & SweepReporter> & SweepOptions;
+type Options = Partial<WorkContext & SweepReporter> & { stopping?: AbortSignal };
 
-function startSweep({ stopping, waitForDueMs, onResult, onUnreadable, ...changed }: Options = {}) {
+function startSweep({ stopping, onResult, onUnreadable, ...changed }: Options = {}) {
   const { db } = database.open(changed);
   const results: { key: string; result: string; reason: string | null; sinceClaimMs: number }[] = [];
   const unreadable: string[] = [];
@@ -46,7 +47,7 @@ function startSweep({ stopping, waitForDueMs, onResult, onUnreadable, ...changed
       unreadable.push(path);
     },
   };
-  return { ended: sweep(db, reporter, { stopping, waitForDueMs }), results, unreadable };
+  return { ended: sweep(db, reporter, stopping), results, unreadable };
 }
 
 async function runSweep(options?: Options) {
@@ -60,16 +61,21 @@ const sweepAll = async (options?: Options) =>
   (await runSweep(options)).results.map(({ key, result }) => `${key} ${result}`);
 
 /**
- * Creates a clock for a sweep while a test holds one of its commits. With this clock, the sweep queries for due keys every 50 ms. Its other timeouts are long,
- * because the retry of a call that times out on a busy machine would advance the clock.
+ * Creates a clock for a sweep while a test holds one of its commits. Its next pass begins by the clock of the test. Its
+ * other timeouts are long, because the retry of a call that times out on a busy machine would advance the clock.
  */
 function createHoldingClock(): Clock {
   return {
     elapsedMs: () => database.clock.elapsedMs(),
     sleep: (...args) => database.clock.sleep(...args),
-    createTimeout: (_, createReason, ...parents) => {
-      const ms = createReason().message === 'time to ask again' ? 50 : 600_000;
-      return systemClock.createTimeout(ms, createReason, ...parents);
+    createTimeout: (ms, createReason, ...parents) => {
+      const reason = createReason();
+      if (reason.message !== 'the next pass begins')
+        return systemClock.createTimeout(600_000, createReason, ...parents);
+      const controller = new AbortController();
+      const endsAt = database.clock.elapsedMs() + ms;
+      const timer = setInterval(() => database.clock.elapsedMs() >= endsAt && controller.abort(reason), 10);
+      return { signal: controller.signal, cancel: () => clearInterval(timer) };
     },
   };
 }
@@ -199,7 +205,7 @@ describe('a sweep', () => {
     const calls = database.recordCalls();
     expect(await runSweep()).toMatchObject({ unreadable: [], results: [{ key: 'a', result: 'resumed' }] });
     const isDueQuery = (call: Call) => call.rpc === 'RunQuery' && !isPayload(call as Call<'RunQuery'>);
-    expect(calls.filter(isDueQuery)).toHaveLength(2);
+    expect(calls.filter(isDueQuery)).toHaveLength(1);
   });
 
   test('counts a resume that cannot read its payload as a failed try, deferred after a transient error and left after a permanent one', async () => {
@@ -233,6 +239,40 @@ describe('a sweep', () => {
     expect(await sweepAll()).toEqual(['a resumed']);
   });
 
+  test('reads each key once that is due when a pass begins, however many there are', async () => {
+    const failure = { status: 'requires_review', failure: 'no access', failure_cause: 'error' } as const;
+    const left = Array.from({ length: 100 }, (_, i) => {
+      const record = createKeyRecord({ boq_list_id: `left-${i}`, ...failure });
+      return [keyDocumentId(`left-${i}`), { ...record, sweep_due_at: i % 7 }] as const;
+    });
+    await writeRecords(database.client, 'price_list_idempotency', Object.fromEntries<object>(left));
+    const calls = database.recordCalls();
+    expect((await runSweep()).results).toHaveLength(100);
+    // Five full pages, and the page that shows that no other follows.
+    expect(calls.filter(({ rpc }) => rpc === 'RunQuery')).toHaveLength(6);
+  });
+
+  test('resumes a key alone whose last try may have ended its instance', async () => {
+    for (const key of ['a', 'b', 'c']) await fail(key, { ...CRASHED, failed_tries: 1 });
+    for (const key of ['d', 'e', 'f']) await fail(key, STOPPED);
+    const together = new Set<string>();
+    const note = async () => {
+      const { docs } = await database.client.collection('price_list_idempotency').get();
+      const held = docs.filter((key) => (key.get('lease_expires_at') as number) > TEST_START);
+      const processing = held.filter((key) => key.get('status') === 'processing');
+      together.add(
+        processing
+          .map((key) => key.get('boq_list_id') as string)
+          .sort()
+          .join(''),
+      );
+    };
+    atCommit(database, isEntries, note, { times: 1_000 });
+    expect((await runSweep()).results.map(({ result }) => result)).toEqual(Array(6).fill('resumed'));
+    for (const key of ['a', 'b', 'c']) expect([...together].filter((keys) => keys.includes(key))).toEqual([key]);
+    expect(together).toContain('def');
+  });
+
   test('that is busy with a long list tries a key again a minute after its take-over failed', async () => {
     const long = await fail('a', STOPPED);
     const short = await fail('b', { ...STOPPED, failed_tries: 0 });
@@ -248,27 +288,13 @@ describe('a sweep', () => {
     denied.remove();
     const calls = database.recordCalls();
     database.clock.advance(MINUTE - 1);
-    // The sweep queries twice, and finds only keys that it has tried in the last minute.
-    await waitFor(() => calls.filter(({ rpc }) => rpc === 'RunQuery').length >= 2);
-    expect(getCommits(calls).filter(isTakeOver)).toEqual([]);
+    await delay(100);
+    expect(calls.filter(({ rpc }) => rpc === 'RunQuery')).toEqual([]);
     database.clock.advance(1);
     await waitFor(() => results.length === 2);
     letGo(undefined);
     await ended;
     expect(results.map(({ key, result }) => `${key} ${result}`)).toEqual(['b deferred', 'b resumed', 'a resumed']);
-  });
-
-  test.each([
-    ['resumes it', 29_999, ['a resumed'], 30_000],
-    ['ends if the lease was renewed', MINUTE, [], 10_000],
-  ])('that waits for a key that is due soon %s', async (_, renewedUntilMs, expected, waitedMs) => {
-    await fail('a', { ...CRASHED, lease_expires_at: TEST_START + 29_999 });
-    const later = await fail('b', { ...CRASHED, lease_expires_at: TEST_START + 30_001 });
-    const run = () => updateKey(getKey('a'), { lease_expires_at: TEST_START + renewedUntilMs });
-    database.firestore.faults.inject({ rpc: 'RunQuery', nth: 2, action: { kind: 'call', run } });
-    expect(await sweepAll({ waitForDueMs: 30_000 })).toEqual(expected);
-    expect(database.clock.now() - TEST_START).toBe(waitedMs);
-    expect(await readKey('b')).toEqual(later);
   });
 
   test('that is stopped fails its running attempts without counting a try, and starts no other resume', async () => {
@@ -344,29 +370,29 @@ describe('a key that needs an operator is reported', () => {
     expect(await sweepAll()).toEqual([]);
   });
 
-  test.each(['waits for its work', 'reads more due keys'])(
-    'again, if the report could not be written while the sweep %s, which ends with that error',
-    async (moment) => {
-      await fail('b', STOPPED);
-      const action = { kind: 'delay', ms: 100 } as const;
-      const isDueQuery = (call: Call<'RunQuery'>) => !isPayload(call);
-      const { fired } = database.firestore.faults.inject({ rpc: 'RunQuery', match: isDueQuery, nth: 2, action });
-      const error = new Error('the output is closed');
-      const onResult: SweepReporter['onResult'] = async (_, { boq_list_id }) => {
-        if (boq_list_id === 'b') return;
-        if (moment === 'reads more due keys') await fired;
-        throw error;
-      };
-      await expect(runSweep({ onResult })).rejects.toBe(error);
-      expect(await sweepAll()).toEqual(LEFT);
-    },
-  );
+  test('again, if the report could not be written, and the sweep then begins no other work and ends with that error', async () => {
+    await fail('b', STOPPED);
+    const error = new Error('the output is closed');
+    await expect(runSweep({ onResult: () => Promise.reject(error) })).rejects.toBe(error);
+    expect(await readKey('b')).toMatchObject({ status: 'requires_review' });
+    expect(await sweepAll()).toEqual([...LEFT, 'b resumed']);
+  });
 
   test('and stays due if another event was applied to it after the report', async () => {
     const leaseEnd = TEST_START + LEASE_DURATION_MS;
     const resumed = { status: 'processing', owner: 'another', lease_expires_at: leaseEnd, sweep_due_at: leaseEnd };
     atCommit(database, isDueTime, () => getKey('a').update(resumed));
     expect(await sweepAll()).toEqual(LEFT);
+    expect(await readKey('a')).toMatchObject(resumed);
+  });
+
+  test('unless an operator has just resumed it, and then keeps its due time', async () => {
+    const leaseEnd = TEST_START + LEASE_DURATION_MS;
+    const resumed = { status: 'processing', owner: 'another', lease_expires_at: leaseEnd, sweep_due_at: leaseEnd };
+    // The first read is that of the resume, and the second that before the report.
+    const run = () => getKey('a').update({ ...resumed, failed_tries: 0 });
+    database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action: { kind: 'call', run } });
+    expect(await sweepAll()).toEqual([]);
     expect(await readKey('a')).toMatchObject(resumed);
   });
 
