@@ -41,17 +41,19 @@ const CODES: Record<KeyOutcome['kind'], ResolutionErrorCode> = {
   failed: 'key_resolved',
 };
 
+export type Completion = Pick<Extract<KeyOutcome, { kind: 'completed' }>, 'response' | 'isOwn'>;
+
 /**
  * Resumes an attempt for an operator, if it requires review or its lease has expired. Afterwards its lists are ready
  * and the response is stored. A resume can be stopped at any point and repeated. If two run at the same time, one is rejected.
  *
- * @returns the stored response, even if another process completed the key
+ * @returns the stored response. `isOwn` is false if another process completed the key, so this resume did nothing or was overtaken
  * @throws ResolutionError; the error that ended the try, such as UnusablePayloadError; as `takeOver` does
  */
-export async function resume(record: KeyRecord, operator: OperatorDecision, db: Database): Promise<string> {
+export async function resume(record: KeyRecord, operator: OperatorDecision, db: Database): Promise<Completion> {
   const key = { reference: keyDocument(db, record.boq_list_id), db };
   const { outcome, cause } = await takeOver(record, operator, key);
-  if (outcome.kind === 'completed') return outcome.response;
+  if (outcome.kind === 'completed') return outcome;
   if (outcome.kind !== 'failed' || cause === undefined) throw new ResolutionError(CODES[outcome.kind]);
   if (!(cause instanceof StoppedError)) throw cause as Error;
   throw new StoppedError(`${cause.message}. The sweep resumes the attempt, or you can resume it again.`);

@@ -21,7 +21,7 @@ export interface ResumeOptions {
 interface ResumeResult {
   /** The key; the id from the arguments if an error occurred before the first resume. */
   boq_list_id: string;
-  /** `completed`: the key was completed before this command. */
+  /** `completed`: another process completed the key. */
   result: 'resumed' | 'would_resume' | 'completed' | 'failed';
   reason: string | null;
   response: string | null;
@@ -73,8 +73,8 @@ export async function resumeKeys(
     const { boq_list_id, products_count } = record;
     context.terminal.printError(`Resuming ${quoteId(boq_list_id)}: ${count(products_count, 'product')} …\n`);
     await attempt(boq_list_id, async () => {
-      const response = await resume(record, decision, context.db);
-      report({ boq_list_id, result: 'resumed', reason: null, response });
+      const { response, isOwn } = await resume(record, decision, context.db);
+      report({ boq_list_id, result: isOwn ? 'resumed' : 'completed', reason: null, response });
     });
   }
   return failures === 0 ? 0 : 1;

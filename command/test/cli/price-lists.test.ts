@@ -153,6 +153,25 @@ test('resume prints a line for each of several keys, and one that fails does not
   ]);
 });
 
+test('of two operators who resume a key at once, only the one whose resume is recorded reads that it was resumed', async () => {
+  await failAttempt(KEY);
+  const first: Promise<CommandOutput>[] = [];
+  const overtake = async () => {
+    first.push(run('resume', KEY, '--yes', '--by', 'ada', '--json'));
+    await first[0];
+  };
+  // The first read of a key record after the query is that of the take-over.
+  const action = { kind: 'call', run: overtake } as const;
+  service.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 1, action });
+  const second = await run('resume', KEY, '--yes', '--by', 'eve', '--json');
+  const outputs = [await first[0], second].map(
+    (output) => (JSON.parse(output?.out ?? '') as { result: string }).result,
+  );
+  expect(outputs).toEqual(['resumed', 'completed']);
+  expect((await readRecord())['actions']).toMatchObject([{ by: 'ada' }]);
+  await expectReady();
+});
+
 test('resume --json prints a line with the key for each of several keys, even for a failure', async () => {
   await failAttempt(KEY);
   const { code, out } = await run('resume', 'unknown', KEY, '--yes', '--json');

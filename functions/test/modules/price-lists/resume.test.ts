@@ -28,7 +28,7 @@ describe('a resume', () => {
 
     const outcome = await runResume(record);
     const resumed = await readKey('a');
-    expect(outcome).toBe(resumed.response);
+    expect(outcome).toMatchObject({ response: resumed.response, isOwn: true });
     expect(resumed).toMatchObject({
       status: 'completed',
       owner: 'owner-2',
@@ -80,10 +80,12 @@ describe('a resume', () => {
     expect(await readKey('a')).toMatchObject({ status: 'requires_review', ...failure });
   });
 
-  test('of a completed attempt returns the stored response', async () => {
+  test('that another operator has overtaken returns the stored response as not its own, and is not recorded', async () => {
     const record = await fail('a');
-    const outcome = await runResume(record);
-    expect(await runResume(record)).toBe(outcome);
+    await runResume(record);
+    const { response, actions } = await readKey('a');
+    expect(await runResume(record)).toMatchObject({ response, isOwn: false });
+    expect((await readKey('a')).actions).toEqual(actions);
   });
 
   test('that begins during another one is rejected', async () => {
@@ -92,7 +94,7 @@ describe('a resume', () => {
     atCommit(database, isEntries, async () => {
       other = await runResume(record);
     });
-    expect(await runResume(record)).toBe((await readKey('a')).response);
+    expect(await runResume(record)).toMatchObject({ response: (await readKey('a')).response, isOwn: true });
     expect(other).toMatchObject({ code: 'key_in_progress' });
   });
 
