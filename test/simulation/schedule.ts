@@ -16,15 +16,7 @@ import { KeyMonitor } from '../harness/monitor';
 import { TEST_REQUEST } from '../harness/price-lists';
 import { parseSubmission } from '../harness/submissions';
 import { getResultName, isUndisturbed, ResponseModel, toClientResult, type ClientResult } from './model';
-import {
-  isOwner,
-  NO_FAULTS,
-  ProcessCrashed,
-  Simulator,
-  type BrokenParts,
-  type FaultRates,
-  type Process,
-} from './world';
+import { isOwner, NO_FAULTS, ProcessCrashed, Simulator, type FaultRates, type Process } from './world';
 
 /**
  * In a schedule, clients repeat requests, operators resume and release keys, sweeps run, and calls
@@ -54,9 +46,8 @@ export async function runSchedule(
   seed: number,
   db: Firestore,
   embedded: EmbeddedFirestore,
-  broken?: BrokenParts,
 ): Promise<readonly string[]> {
-  const schedule = new Schedule(seed, db, embedded, broken);
+  const schedule = new Schedule(seed, db, embedded);
   try {
     await schedule.run();
   } catch (cause) {
@@ -82,7 +73,7 @@ class Schedule {
   trace: string[] | undefined;
   #processes = 0;
 
-  constructor(seed: number, db: Firestore, embedded: EmbeddedFirestore, broken?: BrokenParts) {
+  constructor(seed: number, db: Firestore, embedded: EmbeddedFirestore) {
     this.#random = createRandom(spreadSeed(seed));
     this.#db = db;
     this.#keys = ['boq-1', 'boq-2', 'boq-3'].slice(0, this.#random.pick([1, 1, 1, 2, 3]));
@@ -91,7 +82,7 @@ class Schedule {
     const getActor = () => this.world.acting?.name;
     this.history = new KeyMonitor(embedded, this.#fail, getActor);
     this.#model = new ResponseModel(() => this.#checkStored(), this.history, getNow);
-    this.world = new Simulator(this.#random, db, this.#fail, this.#checkLease, broken);
+    this.world = new Simulator(this.#random, db, this.#fail, this.#checkLease);
   }
 
   async run(): Promise<void> {

@@ -76,12 +76,6 @@ export function getPaths(addWrites: (writes: Writes) => void): string[] {
   return paths;
 }
 
-/** Replaces the calls or the context of the service with broken ones, to test the simulation. */
-export interface BrokenParts {
-  calls?: (calls: DatabaseCalls, context: WorkContext) => DatabaseCalls;
-  context?: (context: WorkContext) => WorkContext;
-}
-
 interface Waiting {
   process: Process;
   /** The virtual time from which it can continue. */
@@ -146,7 +140,6 @@ export class Simulator {
     readonly violated: (error: Error) => void,
     /** Called with the paths of entries before a process writes them. */
     readonly beforeEntries: (process: Process, paths: readonly string[]) => void,
-    private readonly broken: BrokenParts = {},
   ) {
     virtualTime.now = Date.UTC(2026, 0, 1);
   }
@@ -177,9 +170,9 @@ export class Simulator {
     const newToken = () => `${name}/${(tokens += 1)}`;
     const random = () => this.random.next();
     const context = { ...real, clock, random, newToken, sizes: SIZES, signal: process.ending.signal };
-    process.context = this.broken.context?.(context) ?? context;
+    process.context = context;
     const calls = this.#gateCalls(createCalls(this.firestore, real.clock), process);
-    process.db = new Database(this.firestore, process.context, this.broken.calls?.(calls, process.context) ?? calls);
+    process.db = new Database(this.firestore, process.context, calls);
     return process;
   }
 
