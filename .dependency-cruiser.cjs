@@ -57,7 +57,7 @@ const ROOMS = {
   ],
   'deploy/check': ['functions/src/lib/'],
   'deploy/verify': ['dev/run/', 'docs/'],
-  deploy: ['dev/(arguments|run/)', 'docs/', 'emulator/src/index', 'functions/src/lib/'],
+  deploy: ['dev/(arguments|run/)', 'docs/', 'functions/src/lib/'],
   bench: ['dev/(arguments|run/)', 'emulator/src/index', 'functions/src/(lib/|index)'],
 };
 

@@ -11,20 +11,14 @@ Checks what a change must pass besides .ci/run:
 
 1. If a tag is given, the versions agree with it.
 2. The API description breaks no client of an earlier revision.
-3. This code and that revision take over each other's attempts. This check takes some minutes.
-
-The third check also runs if the second fails, and both are reported.
 
 --with  the earlier revision (default: the newest earlier tag v…, or the parent commit if there is none)`;
 
 /**
- * Deliberate breaks, each with its reason. A line counts only if the earlier revision lacks it, so old lines can stay.
- * The names are those that this program prints, and {@link STORED_DATA}.
+ * Deliberate breaks, each with its reason, by the names that this program prints. A line counts only if the earlier revision lacks
+ * it, so old lines can stay.
  */
 const ACCEPTED_BREAKS = 'deploy/accepted-breaks.json';
-
-/** The name of a breaking change of stored records. If that change is accepted, the versions need not take over each other's attempts. */
-const STORED_DATA = 'stored data';
 
 type Breaks = Readonly<Record<string, string>>;
 
@@ -36,14 +30,11 @@ async function main(): Promise<void> {
   const earlier = values.with ?? (await findEarlier(tag));
   const accepted = await readNewBreaks(earlier);
   const folder = mkdtempSync(join(tmpdir(), 'release-check-'));
-  const problems: string[] = [];
   try {
-    for (const check of [compareDescriptions, rollOut])
-      await check(earlier, accepted, folder).catch((error: unknown) => problems.push((error as Error).message));
+    await compareDescriptions(earlier, accepted, folder);
   } finally {
     rmSync(folder, { recursive: true });
   }
-  if (problems.length > 0) throw new Error(problems.join('\n\n'));
 }
 
 /** @throws Error if there is no earlier tag and no parent commit */
@@ -122,32 +113,6 @@ async function compareDescriptions(earlier: string, accepted: Breaks, folder: st
 function toOperation(path: string): string {
   const [, operationPath, method] = /^#\/paths\/([^/]+)\/(\w+)\//.exec(path) ?? [];
   return operationPath === undefined ? path : `${method?.toUpperCase()} ${operationPath.replaceAll('~1', '/')}`;
-}
-
-async function rollOut(earlier: string, accepted: Breaks, folder: string): Promise<void> {
-  if (accepted[STORED_DATA] !== undefined) {
-    console.log(`Accepted: ${STORED_DATA}. ${accepted[STORED_DATA]} So the takeover is not checked.`);
-    return;
-  }
-  const { checkHandover } = await import('./rollout');
-  const today = { name: 'this code', folder: process.cwd() };
-  const elder = { name: earlier, folder: join(folder, 'earlier') };
-  console.log(`Checking out and building ${earlier}`);
-  await git('worktree', 'add', '--detach', elder.folder, earlier);
-  try {
-    await runProgram('npm', ['ci', '--prefer-offline', '--no-audit', '--no-fund'], { cwd: elder.folder });
-    await runProgram('npm', ['run', 'build'], { cwd: elder.folder });
-    for (const [from, to] of [
-      [elder, today],
-      [today, elder],
-    ] as const) {
-      console.log(`Handing over from ${from.name} to ${to.name}`);
-      await checkHandover(from, to);
-    }
-  } finally {
-    await git('worktree', 'remove', '--force', elder.folder);
-  }
-  console.log(`${earlier} and this code take over each other's attempts in both directions.`);
 }
 
 /** Runs git with the user's own settings, such as `safe.directory`. */

@@ -32,7 +32,7 @@ const write = (folder: string, file: string, value: object) =>
 /** Creates a checkout with one commit. Its description has one field more than docs/openapi.json. */
 function createCheckout(): string {
   const folder = temporaryFolder();
-  for (const name of ['docs', 'scripts', 'functions']) mkdirSync(join(folder, name));
+  for (const name of ['docs', 'deploy', 'functions']) mkdirSync(join(folder, name));
   const description = JSON.parse(readFileSync(DESCRIPTION, 'utf8')) as {
     components: { schemas: { Team: { properties: object } } };
   };
@@ -48,8 +48,6 @@ function createCheckout(): string {
 
 /** Removes the additional field from the description of a checkout, which breaks clients. */
 const breakDescription = (folder: string) => cpSync(DESCRIPTION, join(folder, DESCRIPTION));
-
-const STORED_DATA = { 'stored data': 'A field has another unit.' };
 
 test('release:check fails for a tag whose version is not that of the packages, and names that tag', () => {
   const { status, stderr } = runCheck('.', 'v9.9.9');
@@ -69,22 +67,17 @@ test('release:check fails without an earlier tag and a parent commit, or without
   });
 });
 
-test('a break fails with its name while the takeover is still tried, and an accepted break does not fail', () => {
+test('a break fails with its name, and an accepted break does not fail', () => {
   const folder = createCheckout();
   breakDescription(folder);
   commit(folder);
-  const { status, stdout, stderr } = runCheck(folder);
+  const { status, stderr } = runCheck(folder);
   expect(status).toBe(1);
   const [, name = 'none'] =
     /breaks clients of [0-9a-f]{7,}:\n {2}([^\n]*`gone` of `Team` was removed\.)\n/.exec(stderr) ?? [];
   expect(stderr).toContain(`To accept a change, add its name with the reason to ${BREAKS}.`);
-  expect(stdout).toMatch(/^Checking out and building [0-9a-f]{7,}$/m);
-  // The earlier revision cannot be built, because it has no lock file.
-  expect(stderr).toMatch(/\n\n.*npm ci/s);
-
-  write(folder, BREAKS, { ...STORED_DATA, [name]: 'Nobody reads it.' });
+  write(folder, BREAKS, { [name]: 'Nobody reads it.' });
   const accepted = runCheck(folder);
   expect(accepted).toMatchObject({ status: 0, stderr: '' });
   expect(accepted.stdout).toContain(`Accepted: ${name} Nobody reads it.`);
-  expect(accepted.stdout).toContain('Accepted: stored data. A field has another unit. So the takeover is not checked.');
 });
