@@ -3,7 +3,7 @@ import type { DocumentSnapshot } from 'firebase-admin/firestore';
 import type { Database } from '../../functions/src/lib/firestore/database';
 import { retry } from '../../functions/src/lib/firestore/retry';
 import { LIST_KINDS, listDocument, type ListKind } from '../../functions/src/lib/repositories/lists';
-import { requestDocument } from '../../functions/src/lib/repositories/requests';
+import { requestDocument } from '../../functions/src/lib/repositories/request-records';
 import type { PriceListSubmission } from '../../functions/src/lib/schemas/add-price-lists';
 import type { KeyLists, KeyRecord } from '../../functions/src/lib/schemas/key-record';
 import type { WorkContext } from '../../functions/src/lib/work-context';

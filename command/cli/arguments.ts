@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod';
-import { OUTCOMES } from '../records/requests';
+import { OUTCOMES } from '../../functions/src/lib/market-facts';
 import { FAILURE_CAUSES, KEY_STATUSES } from '../../functions/src/lib/schemas/key-record';
 import { auditRecords, type AuditCommandOptions } from './commands/audit';
 import type { CommandContext } from './commands/context';

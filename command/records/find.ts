@@ -9,7 +9,7 @@ import {
   type KeyReference,
   type KeySnapshot,
 } from '../../functions/src/lib/repositories/keys';
-import { requestDocument } from '../../functions/src/lib/repositories/requests';
+import { requestDocument } from '../../functions/src/lib/repositories/request-records';
 import type { KeyRecord, KeyStatus } from '../../functions/src/lib/schemas/key-record';
 
 /** Finds stored records for the command and the audit, which retry after an error, and for the data pages, which do not. */

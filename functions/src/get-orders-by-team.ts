@@ -3,7 +3,7 @@ import { toRecordMap } from './lib/http/list-response';
 import { READ_BODY_LIMITS } from './lib/payload-limits';
 import { readOrders } from './lib/repositories/organisation';
 import { validate } from './lib/schemas/fields';
-import { ordersByTeamRequestSchema } from './lib/schemas/requests';
+import { ordersByTeamRequestSchema } from './lib/schemas/read-requests';
 import { rangeOptions } from './lib/runtime-options';
 
 export const getOrdersByTeam = defineEndpoint({

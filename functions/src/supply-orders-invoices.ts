@@ -3,7 +3,7 @@ import { toRecordArray } from './lib/http/list-response';
 import { READ_BODY_LIMITS } from './lib/payload-limits';
 import { readSupplyOrders } from './lib/repositories/organisation';
 import { validate } from './lib/schemas/fields';
-import { supplyOrdersInvoicesRequestSchema } from './lib/schemas/requests';
+import { supplyOrdersInvoicesRequestSchema } from './lib/schemas/read-requests';
 import { rangeOptions } from './lib/runtime-options';
 
 export const supplyOrdersInvoices = defineEndpoint({

@@ -5,14 +5,12 @@ import { getErrorMessage } from './lib/errors';
 import { getDatabase } from './lib/firestore/database';
 import { retry } from './lib/firestore/retry';
 import { runHandler, shutdown } from './lib/instance/shutdown';
-import { logSweepResult } from './lib/logging/price-lists';
-import {
-  logSweepEnded,
-  logSweepFailed,
-  logSweepPaused,
-  logUnreadableKey,
-  type SweepCounts,
-} from './lib/logging/price-lists';
+import { logSweepResult } from './lib/logging/sweep';
+import { logSweepFailed } from './lib/logging/sweep';
+import { logSweepPaused } from './lib/logging/sweep';
+import { logSweepEnded } from './lib/logging/sweep';
+import { type SweepCounts } from './lib/logging/sweep';
+import { logUnreadableKey } from './lib/logging/sweep';
 import { countKeysInReview } from './lib/repositories/keys';
 import { createWorkContext } from './lib/work-context';
 import { sweepOptions, writeOptions } from './lib/runtime-options';

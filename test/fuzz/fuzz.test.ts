@@ -3,7 +3,7 @@ import { MEMORY_PROBE_ENV, type DeployedFunction } from '../../dev/run/deployed'
 import { operations } from '../../dev/run/operations';
 import { sendTo, startDeployedPackage, type DeployedPackage } from '../harness/deployed-package';
 import { fuzz } from './fuzz';
-import { FUZZED_OPERATIONS } from './requests';
+import { FUZZED_OPERATIONS } from './hostile-requests';
 
 /**
  * Sends hostile requests to functions. Each function has its own process. `FUZZ_REQUESTS` sets

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { assertConforms } from '../../deploy/verify/conformance';
 import { decodeBody } from '../../dev/run/http';
 import type { RequestInfo } from '../../dev/run/received-response';
-import { hostileRequest, type HostileRequest } from './requests';
+import { hostileRequest, type HostileRequest } from './hostile-requests';
 
 /** The longest time for which a connection can stay open after the client has sent its request and waited for a response. */
 const MAX_CONNECTION_MS = 60_000;

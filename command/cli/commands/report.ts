@@ -1,5 +1,6 @@
 import { isReadable } from '../../records/find';
-import { readRequests, type AcceptedRequest, type Outcome, type RequestRow } from '../../records/requests';
+import { readRequests, type AcceptedRequest, type RequestRow } from '../../records/accepted-requests';
+import { type Outcome } from '../../../functions/src/lib/market-facts';
 import type { KeyStatus } from '../../../functions/src/lib/schemas/key-record';
 import { formatCsv, writeCsv } from '../csv';
 import { getNextStep, type NextStep } from '../facts';

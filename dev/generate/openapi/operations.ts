@@ -6,7 +6,7 @@ import { addPriceListsRequestSchema } from '../../../functions/src/lib/schemas/a
 import {
   ordersByTeamRequestSchema,
   supplyOrdersInvoicesRequestSchema,
-} from '../../../functions/src/lib/schemas/requests';
+} from '../../../functions/src/lib/schemas/read-requests';
 import {
   addPriceListsResponseSchema,
   marketSchema,

@@ -3,7 +3,7 @@ import { DocumentReference, type DocumentSnapshot } from '@google-cloud/firestor
 import { html, type Content, type Html } from '../html';
 import { renderShell } from '../shell';
 import { escapeControls, escapeJsonControls } from '../../../command/cli/text';
-import type { RequestRow } from '../../../command/records/requests';
+import type { RequestRow } from '../../../command/records/accepted-requests';
 import { collections } from '../../../functions/src/lib/firestore/collections';
 import { keyDocumentId } from '../../../functions/src/lib/schemas/key-record';
 import { MAX_DOCUMENTS, type CollectionSize } from './records';

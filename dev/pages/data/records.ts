@@ -1,10 +1,10 @@
 import type { CollectionReference, DocumentSnapshot, Firestore } from '@google-cloud/firestore';
 import { findKeys, getAll, isReadable } from '../../../command/records/find';
-import { addOutcomes, type RequestRow } from '../../../command/records/requests';
+import { addOutcomes, type RequestRow } from '../../../command/records/accepted-requests';
 import { isDocumentId } from '../../../functions/src/lib/document-id';
 import { collections } from '../../../functions/src/lib/firestore/collections';
 import { Database } from '../../../functions/src/lib/firestore/database';
-import { requestDocument } from '../../../functions/src/lib/repositories/requests';
+import { requestDocument } from '../../../functions/src/lib/repositories/request-records';
 import { createWorkContext } from '../../../functions/src/lib/work-context';
 
 /** Reads what the data pages show, and never writes. Requests, keys and lists belong together as in the operator's command. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256 } from './sha256';
 
 export interface ApiKey {
   /** Identifies the key in log lines and records. For a plain key it is the first 8 hex digits of the digest. */
@@ -16,8 +16,6 @@ export interface ApiKeySetting {
 }
 
 const NAMED_DIGEST = /^([a-z\d-]{1,32}):([\da-fA-F]{64})$/;
-
-export const sha256 = (text: string | Buffer): Buffer => createHash('sha256').update(text).digest();
 
 /** The digest of an empty key, which a request without a key would match. */
 const DIGEST_OF_NOTHING = sha256('');

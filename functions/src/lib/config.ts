@@ -90,10 +90,14 @@ export const getBuild = () => ({
   commit: process.env['BUILD_COMMIT'] ?? 'local',
 });
 
-export const isEmulated = (): boolean => process.env['FUNCTIONS_EMULATOR'] !== undefined;
+/** Whether Firebase's emulator of functions runs this process. */
+export const isFunctionsEmulator = (): boolean => process.env['FUNCTIONS_EMULATOR'] !== undefined;
 
 /** Firebase's emulator sets `K_SERVICE` too. */
-export const isCloudRunInstance = (): boolean => process.env['K_SERVICE'] !== undefined && !isEmulated();
+export const isCloudRunInstance = (): boolean => process.env['K_SERVICE'] !== undefined && !isFunctionsEmulator();
+
+/** The `host:port` of the Firestore to use instead of Google's. The Firestore SDK reads the same variable. */
+export const getFirestoreEmulator = (): string | undefined => process.env['FIRESTORE_EMULATOR_HOST'];
 
 /**
  * Defines a parameter that is exactly `true` or `false`. The SDK takes every other text for false, so a mistyped pause

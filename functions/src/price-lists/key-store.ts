@@ -3,7 +3,7 @@ import type { Database, Writes } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
 import { readKey, setKey, type KeyReference, type KeySnapshot } from '../lib/repositories/keys';
 import { setListDocuments, type ListDocuments } from '../lib/repositories/lists';
-import { settleRequest } from '../lib/repositories/requests';
+import { settleRequest } from '../lib/repositories/request-records';
 import type { KeyRecord } from '../lib/schemas/key-record';
 import { FAILURE_RESERVE_MS } from '../lib/time-limits';
 import { transition, type Decision, type KeyEvent, type KeyOutcome, type ReadMoment } from './key';

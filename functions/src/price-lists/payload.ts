@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGzip, gunzip } from 'node:zlib';
-import { sha256 } from '../lib/api-keys';
+import { sha256 } from '../lib/sha256';
 import { ApiError, getErrorMessage, PayloadTooLargeError } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
 import { parseJson } from '../lib/json';
-import { readPayloadChunks } from '../lib/repositories/requests';
+import { readPayloadChunks } from '../lib/repositories/request-records';
 import {
   infoSchema,
   parsePriceLists,

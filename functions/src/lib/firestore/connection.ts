@@ -1,5 +1,5 @@
 import { Client, credentials, Metadata, type ChannelOptions } from '@grpc/grpc-js';
-import { getDatabaseId } from '../config';
+import { getDatabaseId, getFirestoreEmulator } from '../config';
 import { CALL_TIMEOUTS_MS, KEEPALIVE_MS, MAX_PAUSE_MS } from '../time-limits';
 
 /**
@@ -34,7 +34,7 @@ const FIRESTORE_ADDRESS = 'firestore.googleapis.com:443';
 
 /** Like the Firestore SDK, connects to FIRESTORE_EMULATOR_HOST if it is set, otherwise to Google. */
 async function openConnection() {
-  const emulator = process.env['FIRESTORE_EMULATOR_HOST'];
+  const emulator = getFirestoreEmulator();
   /** `projects/<project>/databases/<database>` */
   const databasePath = `projects/${await resolveProjectId()}/databases/${getDatabaseId()}`;
   const client =

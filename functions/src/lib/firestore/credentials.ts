@@ -1,6 +1,6 @@
 import { credentials, status, type ChannelCredentials } from '@grpc/grpc-js';
 import { applicationDefault } from 'firebase-admin/app';
-import { ConfigError, isEmulated } from '../config';
+import { ConfigError, isFunctionsEmulator } from '../config';
 import { getErrorMessage } from '../errors';
 
 /**
@@ -13,7 +13,7 @@ import { getErrorMessage } from '../errors';
  * @throws ConfigError in Firebase's emulator, which must not reach a real database, and for unusable settings of TLS
  */
 export function createDefaultCredentials(): ChannelCredentials {
-  if (isEmulated()) {
+  if (isFunctionsEmulator()) {
     throw new ConfigError(
       'FIRESTORE_EMULATOR_HOST is not set. Start the Firestore emulator too, or set it to the address of another Firestore.',
     );

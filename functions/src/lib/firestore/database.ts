@@ -15,6 +15,7 @@ import { getDatabaseId } from '../config';
 import { CALL_TIMEOUTS_MS } from '../time-limits';
 import type { WorkContext } from '../work-context';
 import { CHANNEL_OPTIONS } from './connection';
+import { getFirestoreEmulator } from '../config';
 import { createDefaultCredentials } from './credentials';
 import { restoreStatus, singleTry } from './single-try';
 
@@ -132,7 +133,7 @@ export function configureClient(firestore: Firestore): Firestore {
     RunAggregationQuery: withoutRetries(query),
   };
   const interfaces = { 'google.firestore.v1.Firestore': { retry_codes: { none: [] }, methods } };
-  const hasEmulator = process.env['FIRESTORE_EMULATOR_HOST'] !== undefined;
+  const hasEmulator = getFirestoreEmulator() !== undefined;
   const authentication = hasEmulator ? {} : { sslCreds: createDefaultCredentials() };
   firestore.settings({
     clientConfig: { interfaces },

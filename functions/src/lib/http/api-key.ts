@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { sha256, type ApiKey } from '../api-keys';
+import { type ApiKey } from '../api-keys';
+import { sha256 } from '../sha256';
 import { ApiError } from '../errors';
 
 /** @returns the name of the accepted API key. @throws ApiError api_key_not_configured, invalid_api_key */

@@ -3,7 +3,7 @@ import type { HttpsOptions } from 'firebase-functions/v2/https';
 import { areWritesPaused, getAllowedOrigins, getApiKeys } from '../config';
 import { ApiError } from '../errors';
 import { shutdown } from '../instance/shutdown';
-import type { RequestLogEntry } from '../logging/requests';
+import type { RequestLogEntry } from '../logging/request-line';
 import { measurePhase, type WorkContext } from '../work-context';
 import { requireApiKey } from './api-key';
 import { applyCors } from './cors';

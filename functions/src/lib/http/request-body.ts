@@ -4,7 +4,7 @@ import { MIMEType, promisify, TextDecoder } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { abortable, systemClock } from '../clock';
 import { ApiError, PayloadTooLargeError, ValidationError } from '../errors';
-import { getContentType } from '../instance/requests';
+import { getContentType } from '../instance/prepare-request';
 import { countValues, parseJson, type ParsedJson } from '../json';
 import { BODY_IDLE_TIMEOUT_MS, getMaxValues } from '../payload-limits';
 

@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { getBuild, getInvalidApiKeyLines, isCloudRunInstance } from '../config';
 import { removeGoogleVariables } from '../google-variables';
 import { logApiKeyLinesIgnored, logInstanceStarted } from '../logging/instances';
-import { prepareRequest } from './requests';
+import { prepareRequest } from './prepare-request';
 import { shutdown } from './shutdown';
 
 interface Started {

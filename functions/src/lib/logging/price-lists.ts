@@ -1,4 +1,4 @@
-import { getMarketFacts } from '../schemas/key-record';
+import { getMarketFacts, getOutcome } from '../market-facts';
 import { logEvent, redact, toOperatorField, type LogSeverity } from './event';
 
 interface AttemptFields {
@@ -7,16 +7,14 @@ interface AttemptFields {
   lists: { price_list_id: string; currency_differs: boolean } | null;
 }
 
-interface CompletedFields extends AttemptFields {
+export interface CompletedFields extends AttemptFields {
   claimed_at: number;
   updated_at: number;
 }
 
-function toCompletionFields(record: CompletedFields) {
+export function toCompletionFields(record: CompletedFields) {
   const facts = getMarketFacts(record);
-  // One field with both facts, because the label of a metric can read only one field.
-  const outcome = !facts.market_found ? 'no_market' : facts.currency_differs ? 'other_currency' : 'created';
-  return { since_claim_ms: record.updated_at - record.claimed_at, ...facts, outcome };
+  return { since_claim_ms: record.updated_at - record.claimed_at, ...facts, outcome: getOutcome(facts) };
 }
 
 export type PriceListLogger = ReturnType<typeof createPriceListLogger>;
@@ -39,44 +37,3 @@ export function createPriceListLogger(request_id: string) {
       log('WARNING', 'price_list_superseded', attempt, { key_outcome }),
   };
 }
-
-const SWEEP_EVENTS = {
-  resumed: ['INFO', 'price_list_resumed'],
-  deferred: ['NOTICE', 'price_list_deferred'],
-  left: ['ERROR', 'price_list_left'],
-} as const satisfies Record<string, readonly [LogSeverity, string]>;
-
-/** Identifies the attempt by its request record, never by its key. Its `trace_id` is that of the claiming request. */
-export function logSweepResult(
-  { time, result, reason }: { time: number; result: keyof typeof SWEEP_EVENTS; reason: string | null },
-  attempt: CompletedFields & { trace_id: string | null },
-): void {
-  const [severity, event] = SWEEP_EVENTS[result];
-  const { document_id, trace_id, claimed_at } = attempt;
-  const facts = result === 'resumed' ? toCompletionFields(attempt) : { since_claim_ms: time - claimed_at };
-  const why = reason !== null && { reason: redact(reason) };
-  logEvent(severity, event, { document_id, trace_id, ...facts, ...why });
-}
-
-/** @param record its path, which contains the key's hash */
-export const logUnreadableKey = (record: string) => logEvent('ERROR', 'key_record_unreadable', { record });
-
-export interface SweepCounts {
-  resumed: number;
-  deferred: number;
-  left: number;
-  unreadable: number;
-}
-
-/**
- * @param entry Its `requires_review` is the number of keys in review; undefined if they could not be counted. A
- * sweep that was `interrupted`, because the instance stopped or its time was up, does not count them.
- */
-export const logSweepEnded = (
-  entry: SweepCounts & { requires_review: number | undefined; duration_ms: number; interrupted: boolean },
-) => logEvent('INFO', 'sweep_ended', entry);
-
-export const logSweepPaused = () => logEvent('NOTICE', 'sweep_paused', {});
-
-export const logSweepFailed = (reason: string, counts: SweepCounts) =>
-  logEvent('ERROR', 'sweep_failed', { reason: redact(reason), ...counts });

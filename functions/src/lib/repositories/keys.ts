@@ -59,9 +59,9 @@ export const countKeysInReview = (db: Database): Promise<number> =>
  * field, and with it the record from the sweep's index
  */
 export function setKey(writes: Writes, key: KeySnapshot, record: KeyRecord, sweepDueAt: number | null): void {
-  const isDue = sweepDueAt !== null && { sweep_due_at: sweepDueAt };
-  if (key.version === undefined) writes.create(key.reference, { ...record, ...isDue });
-  else writes.update(key.reference, { sweep_due_at: DELETED, ...record, ...isDue }, { lastUpdateTime: key.version });
+  const dueTime = sweepDueAt !== null && { sweep_due_at: sweepDueAt };
+  if (key.version === undefined) writes.create(key.reference, { ...record, ...dueTime });
+  else writes.update(key.reference, { sweep_due_at: DELETED, ...record, ...dueTime }, { lastUpdateTime: key.version });
 }
 
 /** Removes a record from the sweep's index. The commit fails under the same conditions as that of {@link setKey}. */

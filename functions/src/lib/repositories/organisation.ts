@@ -1,9 +1,10 @@
-import type { OrdersByTeamRequest, SupplyOrdersInvoicesRequest } from '../schemas/requests';
+import type { OrdersByTeamRequest, SupplyOrdersInvoicesRequest } from '../schemas/read-requests';
 import type { Market, Order, NamedRecord, SupplyOrder } from '../schemas/responses';
 import { collections, fields } from '../firestore/collections';
 import type { FieldFilter, StoredFields } from '../firestore/messages';
 import { streamQuery } from '../firestore/query';
 import type { WorkContext } from '../work-context';
+import { toCode, toText } from './stored-values';
 
 /**
  * Reads the records that the read operations return: only the fields that the query needs, and in batches,
@@ -80,15 +81,6 @@ const getCode = (stored: StoredFields, path: string) => toCode(getPath(stored, p
 
 const getPath = (stored: StoredFields, path: string): unknown =>
   path.split('.').reduce<unknown>((value, name) => (value as StoredFields | null | undefined)?.[name], stored);
-
-// A stored record can hold anything. The functions below treat a malformed value as missing, and never throw.
-
-/** @returns the value if it is a non-empty string, which may be only whitespace; otherwise null */
-export const toText = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
-
-/** @returns a country or currency code, trimmed and uppercased; null if nothing remains */
-const toCode = (value: unknown): string | null =>
-  typeof value === 'string' ? toText(value.trim().toUpperCase()) : null;
 
 /** @returns the invoices of a supply order, without entries that lack a name or a URL */
 function toInvoices(value: unknown): { name: string; url: string }[] {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { sha256 } from '../api-keys';
+import { sha256 } from '../sha256';
 import { isDocumentId } from '../document-id';
 import { listInfoSchema } from './info';
 
@@ -85,14 +85,6 @@ export type KeyRecord = z.output<typeof keyRecordSchema>;
 export type KeyStatus = KeyRecord['status'];
 export type OperatorAction = z.output<typeof operatorActionSchema>;
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
-
-/** Returns the facts that the log and the request record show (docs/api.md#idempotency). */
-export const getMarketFacts = ({ lists }: { lists: { currency_differs: boolean } | null }) => ({
-  market_found: lists !== null,
-  currency_differs: lists?.currency_differs ?? false,
-});
-
-export type MarketFacts = ReturnType<typeof getMarketFacts>;
 
 /**
  * @param id of the document

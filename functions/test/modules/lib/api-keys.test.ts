@@ -1,4 +1,5 @@
-import { parseApiKeys, sha256 } from '../../../src/lib/api-keys';
+import { parseApiKeys } from '../../../src/lib/api-keys';
+import { sha256 } from '../../../src/lib/sha256';
 
 const DIGEST = '0123456789abcdef'.repeat(4);
 

@@ -1,6 +1,7 @@
 import crypto from 'node:crypto';
 import fc from 'fast-check';
-import { parseApiKeys, sha256 } from '../../../../src/lib/api-keys';
+import { parseApiKeys } from '../../../../src/lib/api-keys';
+import { sha256 } from '../../../../src/lib/sha256';
 import { identifyApiKey, requireApiKey } from '../../../../src/lib/http/api-key';
 import { anyCharacter } from '../../../../../test/harness/arbitrary-text';
 

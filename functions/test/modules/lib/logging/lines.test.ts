@@ -1,11 +1,9 @@
 import { write } from 'firebase-functions/logger';
 import { logInstanceStopped } from '../../../../src/lib/logging/instances';
-import {
-  createPriceListLogger,
-  logSweepFailed,
-  logSweepResult,
-  logUnreadableKey,
-} from '../../../../src/lib/logging/price-lists';
+import { createPriceListLogger } from '../../../../src/lib/logging/price-lists';
+import { logSweepFailed } from '../../../../src/lib/logging/sweep';
+import { logUnreadableKey } from '../../../../src/lib/logging/sweep';
+import { logSweepResult } from '../../../../src/lib/logging/sweep';
 import { createKeyRecord } from '../../../../../test/harness/key-records';
 
 /** Tests the severities and fields of lines other than those of requests. No reason names a document or quotes a value. */

@@ -3,18 +3,14 @@ import { collections } from '../../functions/src/lib/firestore/collections';
 import type { Database } from '../../functions/src/lib/firestore/database';
 import { retry } from '../../functions/src/lib/firestore/retry';
 import { keyDocument, toKeySnapshot, type KeySnapshot } from '../../functions/src/lib/repositories/keys';
-import { toText } from '../../functions/src/lib/repositories/organisation';
+import { toText } from '../../functions/src/lib/repositories/stored-values';
+import { getOutcome, type Outcome } from '../../functions/src/lib/market-facts';
 import type { FailureCause, KeyStatus } from '../../functions/src/lib/schemas/key-record';
 import type { WorkContext } from '../../functions/src/lib/work-context';
 import { getAll } from './find';
 import { billPage, readPages } from './pages';
 
 /** Reads accepted requests with their outcome, for the report of the operator's command and the data pages. */
-
-/** What a completed request led to, as the metric labels it: lists, no lists, or lists in a currency other than the request's. */
-export const OUTCOMES = ['created', 'no_market', 'other_currency'] as const;
-
-export type Outcome = (typeof OUTCOMES)[number];
 
 /** An accepted request. A field is null if the records lack it. Times are Unix milliseconds. */
 export type RequestRow = ReturnType<typeof toRow>;
@@ -87,7 +83,7 @@ function toRow(
     currency_stored: getText('currency'),
     products: toNumber(request.get('products_count')),
     status,
-    outcome: status === 'completed' ? getOutcome(request) : null,
+    outcome: status === 'completed' ? readOutcome(request) : null,
     failure_cause,
     expected_forward_cost_id: getText('expected_forward_cost_id'),
     price_list_id: getText('price_list_id'),
@@ -95,9 +91,11 @@ function toRow(
   };
 }
 
-function getOutcome(request: DocumentSnapshot): Outcome {
-  if (request.get('market_found') === false) return 'no_market';
-  return request.get('currency_differs') === true ? 'other_currency' : 'created';
-}
+/** Takes a fact that is missing for the usual one, so that a malformed record is no outcome of its own. */
+const readOutcome = (request: DocumentSnapshot): Outcome =>
+  getOutcome({
+    market_found: request.get('market_found') !== false,
+    currency_differs: request.get('currency_differs') === true,
+  });
 
 const toNumber = (value: unknown): number | null => (typeof value === 'number' ? value : null);

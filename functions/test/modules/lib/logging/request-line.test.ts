@@ -1,6 +1,6 @@
 import { write } from 'firebase-functions/logger';
 import { ApiError, toApiError } from '../../../../src/lib/errors';
-import { logRequest } from '../../../../src/lib/logging/requests';
+import { logRequest } from '../../../../src/lib/logging/request-line';
 
 /** Tests that an error report has stack frames, and no text that could be confidential. */
 

@@ -2,7 +2,8 @@ import type { DocumentReference } from 'firebase-admin/firestore';
 import { collections, subcollections } from '../firestore/collections';
 import type { Database, Writes } from '../firestore/database';
 import type { PriceListInfo } from '../schemas/add-price-lists';
-import { getMarketFacts, type KeyRecord } from '../schemas/key-record';
+import { type KeyRecord } from '../schemas/key-record';
+import { getMarketFacts } from '../market-facts';
 
 /** Reads and writes request records, which keep who sent what, and the payloads of their requests. */
 

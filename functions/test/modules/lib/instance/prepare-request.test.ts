@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { getTraceId } from '../../../../src/lib/instance/requests';
+import { getTraceId } from '../../../../src/lib/instance/prepare-request';
 import { startInstance } from '../../../../src/lib/instance/start';
 import { sendRequest } from '../../../../../dev/run/http';
 

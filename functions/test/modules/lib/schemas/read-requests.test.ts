@@ -1,5 +1,8 @@
 import { validate } from '../../../../src/lib/schemas/fields';
-import { ordersByTeamRequestSchema, supplyOrdersInvoicesRequestSchema } from '../../../../src/lib/schemas/requests';
+import {
+  ordersByTeamRequestSchema,
+  supplyOrdersInvoicesRequestSchema,
+} from '../../../../src/lib/schemas/read-requests';
 import { operations } from '../../../../../dev/run/operations';
 import {
   catchValidationError,

@@ -1,0 +1,45 @@
+import { logEvent, redact, type LogSeverity } from './event';
+import { toCompletionFields, type CompletedFields } from './price-lists';
+
+/** Logs the events of a sweep. */
+
+const SWEEP_EVENTS = {
+  resumed: ['INFO', 'price_list_resumed'],
+  deferred: ['NOTICE', 'price_list_deferred'],
+  left: ['ERROR', 'price_list_left'],
+} as const satisfies Record<string, readonly [LogSeverity, string]>;
+
+/** Identifies the attempt by its request record, never by its key. Its `trace_id` is that of the claiming request. */
+export function logSweepResult(
+  { time, result, reason }: { time: number; result: keyof typeof SWEEP_EVENTS; reason: string | null },
+  attempt: CompletedFields & { trace_id: string | null },
+): void {
+  const [severity, event] = SWEEP_EVENTS[result];
+  const { document_id, trace_id, claimed_at } = attempt;
+  const facts = result === 'resumed' ? toCompletionFields(attempt) : { since_claim_ms: time - claimed_at };
+  const why = reason !== null && { reason: redact(reason) };
+  logEvent(severity, event, { document_id, trace_id, ...facts, ...why });
+}
+
+/** @param record its path, which contains the key's hash */
+export const logUnreadableKey = (record: string) => logEvent('ERROR', 'key_record_unreadable', { record });
+
+export interface SweepCounts {
+  resumed: number;
+  deferred: number;
+  left: number;
+  unreadable: number;
+}
+
+/**
+ * @param entry Its `requires_review` is the number of keys in review; undefined if they could not be counted. A
+ * sweep that was `interrupted`, because the instance stopped or its time was up, does not count them.
+ */
+export const logSweepEnded = (
+  entry: SweepCounts & { requires_review: number | undefined; duration_ms: number; interrupted: boolean },
+) => logEvent('INFO', 'sweep_ended', entry);
+
+export const logSweepPaused = () => logEvent('NOTICE', 'sweep_paused', {});
+
+export const logSweepFailed = (reason: string, counts: SweepCounts) =>
+  logEvent('ERROR', 'sweep_failed', { reason: redact(reason), ...counts });
