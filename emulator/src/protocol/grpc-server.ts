@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { constants, performServerHandshake, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { performServerHandshake, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { RPCS, encodeResponse } from './decode-request';
 import { invalid, unsupported, type RpcError } from './errors';
-import { MessageMemory, MessageReader } from './message-framing';
+import { MessageReader } from './message-framing';
 import type { Rpc } from './requests';
 import { attempt, createResponseStream, listen, type ResponseStream } from './response-stream';
 
@@ -19,6 +19,9 @@ export interface GrpcServer {
 /** The number of bytes that a client can send before the server reads them, in one call and on one connection. */
 const WINDOW_BYTES = 4 * 1024 * 1024;
 
+/** Each connection has at most 100 calls, and each call a message of at most 10 MiB (message-framing.ts). */
+const MAX_CONNECTIONS = 100;
+
 const SESSION_OPTIONS = {
   settings: { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 100 },
   // Node also counts responses that wait for their client. The default of 10 MB would refuse calls beside a large query.
@@ -33,7 +36,6 @@ const ignore = (): void => undefined;
  */
 export async function startGrpcServer(port: number, handle: CallHandler): Promise<GrpcServer> {
   const sockets = new Set<Socket>();
-  const memory = new MessageMemory();
   const listener = createServer((socket) => {
     sockets.add(socket);
     // Without this listener, a client that resets its connection would end the process. Node closes the socket after the error.
@@ -50,11 +52,12 @@ export async function startGrpcServer(port: number, handle: CallHandler): Promis
       const session = performServerHandshake(socket, SESSION_OPTIONS);
       session.on('error', ignore);
       session.setLocalWindowSize(WINDOW_BYTES);
-      const connection = { socket, handle, memory };
+      const connection = { socket, handle };
       session.on('stream', (stream, headers) => attempt(stream, () => respond(stream, headers, connection)));
     };
     socket.once('readable', () => attempt(socket, onFirstBytes));
   });
+  listener.maxConnections = MAX_CONNECTIONS;
   await bind(listener, port);
   return {
     port: (listener.address() as AddressInfo).port,
@@ -89,14 +92,13 @@ const isHttp2 = (start: Buffer): boolean => 'PRI * HTTP/2.0'.startsWith(start.to
 interface Connection {
   readonly socket: Socket;
   readonly handle: CallHandler;
-  readonly memory: MessageMemory;
 }
 
 const SERVICE = '/google.firestore.v1.Firestore/';
 
 /** Passes the request of a call to the handler, or refuses an operation that is not served. */
 function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connection: Connection): void {
-  const { socket, handle, memory } = connection;
+  const { socket, handle } = connection;
   stream.on('error', ignore);
   if (headers['content-type']?.startsWith('application/grpc') !== true) {
     stream.respond({ ':status': 415 }, { endStream: true });
@@ -107,16 +109,12 @@ function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connec
   const rpc = RPCS.find((each) => path === `${SERVICE}${each}`);
   if (!rpc) refuse(path, response);
   let isHandled = false;
-  // A reset, because a status would keep the stream open until its client ended the request. The SDKs repeat a refused call.
-  const reader = new MessageReader(memory, () =>
-    stream.close(isHandled ? constants.NGHTTP2_ENHANCE_YOUR_CALM : constants.NGHTTP2_REFUSED_STREAM),
-  );
+  const reader = new MessageReader();
   const failOnError = (read: () => void): void => {
     if (response.hasEnded || isHandled) return;
     try {
       read();
     } catch (error) {
-      reader.release();
       response.fail(error as RpcError);
     }
   };
@@ -124,7 +122,6 @@ function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connec
     const message = reader.read(bytes);
     if (!rpc || !message) return;
     isHandled = true;
-    reader.release();
     handle(rpc, message, response);
   };
   const onEnd = (): void => {
@@ -132,7 +129,6 @@ function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connec
   };
   listen(stream, 'data', (bytes) => failOnError(() => onData(bytes)));
   listen(stream, 'end', () => failOnError(onEnd));
-  listen(stream, 'close', () => reader.close());
 }
 
 /** Refuses an operation that is not served. */
