@@ -10,7 +10,7 @@ export type FirestoreFront = Omit<EmbeddedFirestore, 'observeCommits' | 'addIfEm
 
 /**
  * Starts a server that forwards calls to another Firestore and injects faults. It refuses the calls that it cannot decode, because
- * they are malformed or because firestore-local does not serve them.
+ * they are malformed or because it does not serve them.
  * @param target the `host:port` of the other Firestore, such as Google's emulator
  */
 export async function startFirestoreFront(target: string): Promise<FirestoreFront> {

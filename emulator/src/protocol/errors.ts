@@ -20,7 +20,7 @@ export class RpcError extends Error {
 
 /** Creates the error for a feature that is not supported. @param subject the feature, such as `Pipelines` */
 export const unsupported = (subject: string): RpcError =>
-  new RpcError('UNIMPLEMENTED', `${subject}: firestore-local does not serve this. ${WAY_OUT}`);
+  new RpcError('UNIMPLEMENTED', `${subject}: the embedded Firestore does not serve this. ${WAY_OUT}`);
 
 const WAY_OUT = "Google's emulator does: start it, and set FIRESTORE_EMULATOR_HOST to its address.";
 

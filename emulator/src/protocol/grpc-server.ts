@@ -84,7 +84,7 @@ async function bind(listener: Server, port: number): Promise<void> {
 /** The response to clients that do not speak gRPC, such as curl and browsers. */
 const NOT_GRPC =
   'HTTP/1.1 501 Not Implemented\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n' +
-  'firestore-local serves the server SDKs, over gRPC. It has no REST interface and serves no browser.\n';
+  'The embedded Firestore serves the server SDKs, over gRPC. It has no REST interface and serves no browser.\n';
 
 /** Returns whether the first bytes of a connection can begin HTTP/2, which gRPC uses. */
 const isHttp2 = (start: Buffer): boolean => 'PRI * HTTP/2.0'.startsWith(start.toString('latin1', 0, 14));
