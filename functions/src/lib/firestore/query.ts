@@ -4,7 +4,7 @@ import { getConnection } from './connection';
 import { decodeDocument, encodeRunQueryRequest, type QuerySpec, type StoredFields } from './messages';
 import { Backoff, isTransient } from './retry';
 
-/** Number of messages in a batch. With an asynchronous step for each message, 100,000 orders take 1.4 times the processor time. */
+/** Number of messages in a batch. */
 const MESSAGES_PER_BATCH = 128;
 
 /** A batch of this size ends early, because a document can be as large as 1 MiB. */
@@ -70,7 +70,12 @@ async function* runQuery({ signal, counters }: WorkContext, request: Buffer): As
   }
 }
 
-/** @throws the error of the call, after the last batch */
+/**
+ * Collects messages while the consumer works. A plain `for await` would take 1.15 times the processor time for 100,000
+ * orders (medians of 10 pairs).
+ *
+ * @throws the error of the call, after the last batch
+ */
 async function* readBatches(call: ClientReadableStream<Buffer>, counters: Counters): AsyncGenerator<readonly Buffer[]> {
   let messages: Buffer[] = [];
   let bytes = 0;
