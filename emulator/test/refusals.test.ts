@@ -81,7 +81,9 @@ test.each<[string, string, () => Promise<unknown>]>([
 ])('the server refuses %s', async (_, subject, call) => {
   const { message } = await rejection(call());
   expect(message).toMatch(
-    new RegExp(`12.*${subject}.*: the embedded Firestore does not serve this\\. Google's emulator .* FIRESTORE_EMULATOR_HOST`),
+    new RegExp(
+      `12.*${subject}.*: the embedded Firestore does not serve this\\. Google's emulator .* FIRESTORE_EMULATOR_HOST`,
+    ),
   );
 });
 
