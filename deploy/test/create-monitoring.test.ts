@@ -53,7 +53,7 @@ function run({ refuse = '', old = '' } = {}) {
 
 const files = globSync('deploy/monitoring/**/*.json').sort();
 const sent = (stdout: string) => [...stdout.matchAll(/^Sent: (.*)$/gm)].map(([, file]) => file).sort();
-const OLD = 'policy-1\\tThe sweep has stopped\\npolicy-2\\tRemoved since\\n';
+const OLD = 'policy-1\\tThe sweep has stopped, or price lists are paused\\npolicy-2\\tRemoved since\\n';
 
 test('the script sends every file of a first deployment, and exits with 0', () => {
   const { status, stdout, stderr, calls } = run();
