@@ -53,7 +53,8 @@ display_name() { sed -n 's/^  "displayName": "\(.*\)",*$/\1/p' "$1"; }
 for file in "$folder"/metrics/*.json; do
   metric=$(basename "$file" .json) verb=create
   if gcloud logging metrics describe "$metric" --project="$project" > /dev/null 2>&1; then verb=update; fi
-  try "$file" gcloud logging metrics "$verb" "$metric" --config-from-file="$file" --project="$project" || true
+  try "$file" gcloud logging metrics "$verb" "$metric" --config-from-file="$file" --project="$project" || [ "$verb" = create ] ||
+    refused+="  If the kind, the type or a label differs, which Google does not update: delete the metric with its history, and run this script again: gcloud logging metrics delete $metric --project=$project"$'\n'
 done
 
 service=organisation-data-and-price-lists
@@ -62,13 +63,12 @@ for slo in "$folder"/slos/*.json; do
   try "$slo" put POST "services/$service/serviceLevelObjectives?serviceLevelObjectiveId=$(basename "$slo" .json)" "$slo" || true
 done
 
-# Google chooses the ids of uptime checks, so an existing check is found by its display name.
+# Google chooses the ids of uptime checks, so an existing check is found by its display name. A new check replaces it, because
+# Google updates neither the host nor the period of a check (UpdateUptimeCheckConfigRequest in google/monitoring/v3/uptime_service.proto).
 for check in "$folder"/uptime/*.json; do
-  id=$(gcloud monitoring uptime list-configs --filter="displayName=\"$(display_name "$check")\"" --format='value(name.basename())' --project="$project")
-  if [ -n "$id" ]; then
-    try "$check" put PATCH "uptimeCheckConfigs/$id" "$check" || true
-  else
-    try "$check" put POST uptimeCheckConfigs "$check" || true
+  old_checks=$(gcloud monitoring uptime list-configs --filter="displayName=\"$(display_name "$check")\"" --format='value(name.basename())' --project="$project")
+  if try "$check" put POST uptimeCheckConfigs "$check"; then
+    for id in $old_checks; do gcloud monitoring uptime delete "$id" --quiet --project="$project" < /dev/null; done
   fi
 done
 

@@ -16,7 +16,7 @@ done
 case "$*" in
   *print-access-token*) echo token ;;
   *'metrics describe'*) [ -n "$OLD" ] ;;
-  *'uptime list-configs'*) [ -z "$OLD" ] || echo check-1 ;;
+  *'uptime list-configs'*) [ -z "$OLD" ] || printf 'check-1\\ncheck-2\\n' ;;
   *'policies list'*) printf '%b' "$OLD" ;;
   *'dashboards list'*) [ -z "$OLD" ] || echo dashboard-1 ;;
   */*.json*)
@@ -25,6 +25,8 @@ case "$*" in
     for name in $REFUSE; do
       if [[ "$*" = */$name.json* ]]; then echo "$refusal $name" > "$response"; status=400; fi
     done
+    # Google updates some fields of a check only, and not its host.
+    if [[ "$*" = *PATCH*uptimeCheckConfigs* ]]; then echo "$refusal PATCH" > "$response"; status=400; fi
     # A resource that exists already can only be replaced.
     [[ -z $OLD || "$*" != *'request POST'*Id=* ]] || status=409
     if [ "$(basename "$0")" = curl ]; then printf '%s' "\${status:-200}"; else [ -z "$status" ]; fi ;;
@@ -79,8 +81,8 @@ test('the script replaces what an earlier run has created', () => {
   expect(calls).toMatch(/metrics update audits /);
   expect(calls).toMatch(/--request PATCH .*\/services\/organisation-data-and-price-lists$/m);
   expect(calls).toMatch(/--request PATCH .*\/serviceLevelObjectives\/read-latency$/m);
-  expect(calls).toMatch(/--request PATCH .*\/uptimeCheckConfigs\/check-1$/m);
-  for (const name of ['policies delete policy-1', 'policies delete policy-2', 'dashboards delete dashboard-1'])
+  const replaced = ['uptime delete check-1', 'uptime delete check-2', 'dashboards delete dashboard-1'];
+  for (const name of ['policies delete policy-1', 'policies delete policy-2', ...replaced])
     expect(calls).toContain(name);
 });
 
@@ -96,5 +98,8 @@ test.each([
   for (const name of names)
     expect(stderr).toMatch(new RegExp(`/${name}\\.json: INVALID_ARGUMENT: Google's reason for ${name}$`, 'm'));
   expect(calls.includes('policies delete policy-2')).toBe(old === OLD);
+  expect(calls.match(/uptime delete check-1/g) ?? []).toHaveLength(old === OLD ? operationNames.length - 1 : 0);
+  const advice = 'gcloud logging metrics delete audits --project=my-project';
+  expect(stderr.includes(advice)).toBe(old === OLD);
   expect(calls).not.toMatch(/policies delete policy-1|dashboards delete/);
 });
