@@ -11,9 +11,10 @@ const OLDEST = '22.19';
 const { node } = process.versions;
 const [[major, minor], [oldestMajor, oldestMinor]] = [node, OLDEST].map((version) => version.split('.').map(Number));
 if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) {
-  console.error(
-    `This program needs Node ${OLDEST} or later, but runs on Node ${node}. Install a newer version. ` +
-      'On Linux and Windows, npm scripts and npx use the Node in node_modules. If npm has removed the link to it, run: npm run postinstall',
-  );
+  const sentence = `This program needs Node ${OLDEST} or later, but runs on Node ${node}. Install a newer version.`;
+  const advice =
+    'On Linux and Windows, npm scripts and npx use the Node in node_modules. If npm has removed the link to it, run: npm run postinstall';
+  // A program that is bundled to one file runs without npm.
+  console.error(__filename.endsWith('node-version.cjs') ? `${sentence} ${advice}` : sentence);
   process.exit(1);
 }

@@ -1,5 +1,5 @@
-#!/usr/bin/env -S node --disable-warning=MetadataLookupWarning
-/* `npx --no price-lists` runs this file, which starts command/cli. */
+#!/usr/bin/env node
+/* `npx --no -- price-lists` runs this file, which starts command/cli. */
 import '../../functions/node-version.cjs';
 import 'tsx';
 

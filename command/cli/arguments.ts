@@ -13,7 +13,7 @@ import { sweepKeys, type SweepCommandOptions } from './commands/sweep';
 import type { Terminal } from './terminal';
 import { getProgram } from './text';
 
-/** The commands of `npx --no price-lists`, their arguments and their help. */
+/** The commands of `npx --no -- price-lists`, their arguments and their help. */
 
 /** Runs the command that the arguments name. @param run returns the exit code */
 export type Act = (run: (context: CommandContext) => Promise<number>) => Promise<void>;

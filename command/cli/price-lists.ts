@@ -5,7 +5,10 @@ import { StoppedError } from '../../functions/src/lib/errors';
 import { OutputError } from './errors';
 import { runPriceLists } from './main';
 
-/** Operators inspect and resolve keys with `npx --no price-lists`: see docs/runbook.md. */
+/** Operators inspect and resolve keys with `npx --no -- price-lists`: see docs/runbook.md. */
+
+// No warning of Node helps an operator, such as the one that Google's library emits where it finds no metadata server.
+process.removeAllListeners('warning');
 
 const stop = new AbortController();
 

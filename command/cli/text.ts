@@ -24,9 +24,9 @@ export const quoteId = (id: string): string => (isShort(id) ? quote(id) : `${quo
 export const quoteForShell = (word: string): string =>
   /^[\w:./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
-/** Returns what starts this command: npx in a clone, or node with the file of a release. With `--no`, npx installs no package. */
+/** Returns what starts this command: npx in a clone, or node with the file of a release. With `--no`, npx installs no package, and with `--` it takes no option for its own. */
 export function getProgram(file = process.argv[1] ?? ''): string {
-  return basename(file) === 'price-lists.cjs' ? `node ${quoteForShell(relative('', file))}` : 'npx --no price-lists';
+  return basename(file) === 'price-lists.cjs' ? `node ${quoteForShell(relative('', file))}` : 'npx --no -- price-lists';
 }
 
 const isShort = (id: string): boolean => id.length <= MAX_ID_LENGTH;

@@ -41,15 +41,15 @@ test('the audit prints each violation with a command that shows more, and exits 
     boq_list_id: 'boq 7',
     path,
     message: `${path} ${message}`,
-    command: `npx --no price-lists show price_list_idempotency/${keyDocumentId('boq 7')}`,
+    command: `npx --no -- price-lists show price_list_idempotency/${keyDocumentId('boq 7')}`,
   });
-  const command = `npx --no price-lists show price_list_idempotency/${unreadable}`;
+  const command = `npx --no -- price-lists show price_list_idempotency/${unreadable}`;
   expect(lines).toContainEqual(expect.objectContaining({ ...violation, rule: 'key_readable', command }));
   expect(lines[2]).toMatchObject({ event: 'audit_completed', severity: 'ERROR', violations: 2 });
 
   const text = await runCommand('audit', '--full');
   expect(text.code).toBe(1);
-  expect(text.out).toContain(`"boq 7": ${path} ${message}, such as "product-0". More: npx --no price-lists`);
+  expect(text.out).toContain(`"boq 7": ${path} ${message}, such as "product-0". More: npx --no -- price-lists`);
   expect(text.out).toMatch(
     /All entries of readable keys were compared with the payload\. \d+ document reads\. 2 violations\.\nFor information: /,
   );

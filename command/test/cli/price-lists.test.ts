@@ -271,7 +271,8 @@ test('a printed command repeats the --project of the command that prints it', as
 });
 
 test('the commands that list and show name work as they are printed', async () => {
-  const getNext = ({ out }: CommandOutput) => /\nNext: npx --no price-lists (.*)\n$/.exec(out)?.[1]?.split(' ') ?? [];
+  const getNext = ({ out }: CommandOutput) =>
+    /\nNext: npx --no -- price-lists (.*)\n$/.exec(out)?.[1]?.split(' ') ?? [];
   await failAttempt("it's $HOME");
   const showing = await run(...getNext(await run('list')));
   expect(showing.out).toContain('requires_review');
@@ -284,7 +285,9 @@ test('list counts keys for an operator and keys for the sweep separately, and it
   await failAttempt('left');
   const { out } = await run('list');
   expect(out).toMatch(/^1 key needs an operator, 1 key waits for the sweep, oldest first\.\n/);
-  expect(out.endsWith(`Next: npx --no price-lists show price_list_idempotency/${keyDocumentId('left')}\n`)).toBe(true);
+  expect(out.endsWith(`Next: npx --no -- price-lists show price_list_idempotency/${keyDocumentId('left')}\n`)).toBe(
+    true,
+  );
 });
 
 test('show prints no earlier failure of a completed key, and no next command', async () => {
@@ -358,8 +361,8 @@ describe('the next step', () => {
   const failed = { status: 'requires_review', response: null, failure: 'x', sweep_due_at: 1 };
   const running = { status: 'processing', response: null, sweep_due_at: 1 };
 
-  const RESUME = 'npx --no price-lists resume';
-  const RELEASE = "npx --no price-lists release --reason '…'";
+  const RESUME = 'npx --no -- price-lists resume';
+  const RELEASE = "npx --no -- price-lists release --reason '…'";
 
   test.each<[state: string, update: Record<string, unknown>, next: string | null, text: string | undefined]>([
     ['in progress', { ...running, lease_expires_at: Date.now() + 60_000 }, 'wait', 'wait until the attempt ends'],

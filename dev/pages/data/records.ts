@@ -44,7 +44,7 @@ export async function readNewestRequests(firestore: Firestore, limit = MAX_DOCUM
 
 /**
  * Finds the requests that an id or a path leads to: that of the current attempt of each key that the id matches, and those that
- * have the id. The id can be any that `npx --no price-lists show` accepts.
+ * have the id. The id can be any that `npx --no -- price-lists show` accepts.
  */
 export async function findRequests(firestore: Firestore, id: string): Promise<RequestRow[]> {
   const { db } = open(firestore);
