@@ -2,26 +2,40 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parse } from 'yaml';
 
-/** Tests that a job that can act for the project, sign or publish executes no file of another job. */
+/**
+ * Tests that a job that can act for the project, sign or publish executes only what a reviewer has read: pinned actions,
+ * and the lines of privileged-lines.txt. Before you add a line there, check that it runs no script of a package, installs
+ * no development package of the repository, and executes no file of another job (docs/security.md#dependencies).
+ */
 
 interface Step {
   uses?: string;
   run?: string;
   with?: Record<string, unknown>;
+  env?: Record<string, unknown>;
+}
+
+interface Job {
+  permissions?: Record<string, string>;
+  env?: Record<string, unknown>;
+  steps: Step[];
 }
 
 interface Workflow {
   permissions?: Record<string, string>;
-  jobs: Record<string, { permissions?: Record<string, string>; steps: Step[] }>;
+  env?: Record<string, unknown>;
+  defaults?: unknown;
+  jobs: Record<string, Job>;
 }
 
 const jobs = globSync('.github/workflows/*.yml').flatMap((path) => {
-  const workflow = parse(readFileSync(path, 'utf8')) as Workflow;
-  return Object.entries(workflow.jobs).map(([name, { permissions = workflow.permissions, steps }]) => ({
-    job: `${basename(path)} ${name}`,
-    permissions,
-    steps,
-    commands: steps.flatMap(({ run = '' }) => run.split(/\n|&&|\|\||;/).map((line) => line.trim())),
+  const { jobs: found, permissions, ...workflow } = parse(readFileSync(path, 'utf8')) as Workflow;
+  return Object.entries(found).map(([name, job]) => ({
+    ...job,
+    name: `${basename(path)} ${name}`,
+    permissions: job.permissions ?? permissions,
+    // Both would change every step, so no workflow with such a job has them.
+    inherited: [workflow.env, workflow.defaults].filter((each) => each !== undefined),
   }));
 });
 
@@ -32,33 +46,94 @@ const withRights = jobs.filter(({ permissions = {} }) =>
   Object.entries(permissions).some(([scope, right]) => !HARMLESS.includes(`${scope}: ${right}`)),
 );
 
+// The build of a release has no rights, but decides what is signed.
+const privileged = [...withRights, ...jobs.filter(({ name }) => name === 'release.yml build')];
+
 test('each job or its workflow states the permissions, and no checkout keeps a token', () => {
-  for (const { job, permissions, steps } of jobs) {
-    expect([job, permissions]).toEqual([job, expect.any(Object)]);
+  for (const { name, permissions, steps } of jobs) {
+    expect([name, permissions]).toEqual([name, expect.any(Object)]);
     const checkouts = steps.filter(({ uses = '' }) => uses.startsWith('actions/checkout@'));
     for (const checkout of checkouts) expect(checkout).toMatchObject({ with: { 'persist-credentials': false } });
   }
 });
 
 test('only four jobs have a right that could do harm', () => {
-  const found = withRights.map(({ job }) => job).sort();
+  const found = withRights.map(({ name }) => name).sort();
   expect(found).toEqual(['audit.yml audit', 'deploy.yml deploy', 'release.yml attest', 'release.yml publish']);
 });
 
-/**
- * Matches a command that runs no script of a package, and installs no development package of the repository. Those of
- * functions/dist are production packages of the repository, with which release.test.ts builds, and .github/tools has none.
- */
-const INSTALL = /^npm ci (--omit=dev --include=prod|--prefix (functions\/dist|\.github\/tools)) --ignore-scripts$/;
+const JOB_KEYS = [
+  'name',
+  'runs-on',
+  'timeout-minutes',
+  'permissions',
+  'strategy',
+  'environment',
+  'concurrency',
+  'needs',
+];
+const STEP_KEYS = ['name', 'id', 'if'];
 
-// The build of a release has no rights, but decides what is signed.
-test.each([...withRights, ...jobs.filter(({ job }) => job === 'release.yml build')])(
-  '$job runs no script of a package, installs no development package of the repository, and executes no file that it downloads',
-  ({ steps, commands }) => {
-    for (const command of commands.filter((each) => /^(npm|npx)\b/.test(each))) expect(command).toMatch(INSTALL);
-    const executing = commands.filter((each) => /^(npm|npx|node|firebase|bash|sh|\.|[\w.-]+\/)/.test(each));
-    const downloading = commands.filter((each) => each.includes('gh run download'));
-    expect(downloading.length > 0 ? executing : []).toEqual([]);
-    expect(steps.filter(({ uses = '' }) => /download-artifact|\/cache/.test(uses))).toEqual([]);
-  },
-);
+interface Described {
+  steps?: Step[];
+  env?: Record<string, unknown> | undefined;
+  inherited?: unknown[];
+}
+
+/** Returns one line for each thing that a job executes, or that changes what it executes. The commit of an action is left out. */
+function describeJob({ steps = [], env, inherited = [], ...job }: Described): string[] {
+  const keys = Object.keys(job).filter((key) => !['outputs', ...JOB_KEYS].includes(key));
+  return [
+    ...keys.map((key) => `job key ${key}`),
+    ...inherited.map((each) => `workflow ${JSON.stringify(each)}`),
+    ...describeEnvironment(env),
+    ...steps.flatMap(describeStep),
+  ];
+}
+
+function describeStep({ uses, run = '', with: inputs = {}, env, ...step }: Step): string[] {
+  return [
+    ...Object.keys(step)
+      .filter((key) => !STEP_KEYS.includes(key))
+      .map((key) => `step key ${key}`),
+    ...(uses === undefined ? [] : [`uses ${uses.replace(/@[0-9a-f]{40}$/, '')} ${JSON.stringify(inputs)}`]),
+    ...describeEnvironment(env),
+    ...run.split('\n').flatMap((line) => (line.trim() === '' || line.trim().startsWith('#') ? [] : [line.trim()])),
+  ];
+}
+
+const describeEnvironment = (env: Record<string, unknown> = {}) =>
+  Object.entries(env).map(([name, value]) => `env ${name}=${String(value)}`);
+
+const approved = readFileSync('deploy/test/privileged-lines.txt', 'utf8').trimEnd().split('\n');
+
+const findUnread = (job: Described) => describeJob(job).filter((line) => !approved.includes(line));
+
+test('a job with rights executes only what a reviewer has read, and privileged-lines.txt has no other line', () => {
+  expect(privileged.map((job) => [job.name, findUnread(job)])).toEqual(privileged.map(({ name }) => [name, []]));
+  const used = new Set(privileged.flatMap((job) => describeJob(job)));
+  expect(approved.filter((line) => !used.has(line))).toEqual([]);
+});
+
+test.each<[string, object]>([
+  ['an action of a branch', { uses: 'actions/checkout@main', with: { 'persist-credentials': false } }],
+  ['an action that no other step uses', { uses: `someone/action@${'a'.repeat(40)}` }],
+  ['a cache', { uses: `actions/setup-node@${'a'.repeat(40)}`, with: { 'node-version-file': '.nvmrc', cache: 'npm' } }],
+  ['an installation', { run: 'sudo npm install' }],
+  ['a package', { run: 'env CI=1 npx tool' }],
+  ['a script from the network', { run: 'curl https://example.com/install.sh | bash' }],
+  ['a package of another language', { run: 'pip install tool' }],
+  ['a second command in a known line', { run: 'npm ci --prefix functions/dist --ignore-scripts && npx tool' }],
+  ['another shell', { run: 'rm -r node_modules', shell: 'npx tool {0}' }],
+  ['an option of Node', { run: 'rm -r node_modules', env: { NODE_OPTIONS: '--require ./tool.cjs' } }],
+])('a step with %s needs a reviewer', (_, step) => {
+  expect(findUnread({ steps: [step] })).not.toEqual([]);
+});
+
+test.each<[string, object]>([
+  ['a container', { container: 'node:24' }],
+  ['a workflow of its own', { uses: './.github/workflows/other.yml' }],
+  ['variables of its workflow', { inherited: [{ NODE_OPTIONS: '--require ./tool.cjs' }] }],
+])('a job with %s needs a reviewer', (_, job) => {
+  expect(findUnread(job)).not.toEqual([]);
+});
