@@ -47,8 +47,8 @@ const ROOMS = {
   'emulator/src': [],
   'dev/build': ['dev/arguments', 'functions/(node-version\\.cjs|package\\.json)'],
   'dev/generate': ['dev/arguments', 'command/audit/expected', 'functions/(src/|package\\.json)'],
-  'dev/run': ['functions/src/lib/region', 'docs/'],
-  'dev/sample': ['emulator/src/index'],
+  'dev/run': ['dev/random', 'functions/src/lib/region', 'docs/'],
+  'dev/sample': ['dev/random', 'emulator/src/index'],
   'dev/pages': ['command/(records/|cli/text)', 'functions/src/lib/'],
   'dev/server': [
     'dev/(arguments|pages/|sample/)',
@@ -58,7 +58,7 @@ const ROOMS = {
   'deploy/check': ['functions/src/lib/'],
   'deploy/verify': ['dev/run/', 'docs/'],
   deploy: ['dev/(arguments|run/)', 'docs/', 'functions/src/lib/'],
-  bench: ['dev/(arguments|run/)', 'emulator/src/index', 'functions/src/(lib/|index)'],
+  bench: ['dev/(arguments|random|run/)', 'emulator/src/index', 'functions/src/(lib/|index)'],
 };
 
 const HERE = '^(functions|command|emulator|dev|deploy|bench|test|docs)/';

@@ -1,5 +1,4 @@
-import { gzipSync } from 'node:zlib';
-import { getMaxValues, PRICE_LISTS_BODY_LIMITS } from '../functions/src/lib/payload-limits';
+import { PRICE_LISTS_BODY_LIMITS } from '../functions/src/lib/payload-limits';
 import type { PlainDocument } from '../emulator/src';
 
 /** The records and request bodies of the benchmark. */
@@ -93,52 +92,14 @@ export function createPriceListPayload(products: number): Buffer {
 /** Creates a body with nearly the most products that the service accepts. Their ids and prices are as short as possible. */
 export function createDensestPayload(): Buffer {
   lists += 1;
-  const item = (n: number) => `"${toId(n)}":{"price_list_price":1,"expected_forward_cost_price":1}`;
-  return fillBody({ start: `{${createInfo(PRICE_LIST_MARKET)},"products":{`, item, values: 3, end: '}}' });
-}
-
-const toId = (n: number): string => n.toString(36);
-
-const createInfo = (market: string): string =>
-  `"info":{"market_id":"${market}","boq_list_id":"boq-${lists}","currency_iso":"EGP","date":"06/2026","name":"J"}`;
-
-/** The parts of a body with many items. `values` is the number of values in each item. */
-interface BodyKind {
-  start: string;
-  item: (n: number) => string;
-  values: number;
-  end: string;
-}
-
-/** Creates a body with nearly as many items as the limits for bytes and values allow. */
-function fillBody({ start, item, values, end }: BodyKind): Buffer {
-  const { maxBytes } = PRICE_LISTS_BODY_LIMITS;
-  const maxItems = Math.floor(getMaxValues(maxBytes) / values) - 10;
-  const items: string[] = [];
-  for (let left = maxBytes - start.length - end.length; items.length < maxItems;) {
-    const text = item(items.length);
-    left -= text.length + 1;
-    if (left < 0) break;
-    items.push(text);
+  const start = `{"info":{"market_id":"${PRICE_LIST_MARKET}","boq_list_id":"boq-${lists}","currency_iso":"EGP","date":"06/2026","name":"J"},"products":{`;
+  const products: string[] = [];
+  for (let left = PRICE_LISTS_BODY_LIMITS.maxBytes - start.length - '}}'.length; ;) {
+    const product = `"${products.length.toString(36)}":{"price_list_price":1,"expected_forward_cost_price":1}`;
+    left -= product.length + ','.length;
+    if (left < 0) return Buffer.from(`${start}${products.join()}}}`);
+    products.push(product);
   }
-  return Buffer.from(start + items.join() + end);
 }
-
-const PRICES = '"price_list_price":1.5,"expected_forward_cost_price":2.5';
-const UNUSED = { start: `{${createInfo('none')},"unused":{`, values: 1, end: '}}' };
-const PRODUCTS = { start: `{${createInfo('none')},"products":{`, values: 3, end: '}}' };
-
-/** Of 32 kinds of bodies, which were as long as the limits allow, these took the most memory. No market has their `market_id`. */
-const HOSTILE_KINDS: Record<string, BodyKind> = {
-  'dense products': { ...PRODUCTS, item: (n) => `"${toId(n)}":{${PRICES}}` },
-  'identifiers with escapes': { ...PRODUCTS, item: (n) => `"\\"${toId(n)}":{${PRICES}}` },
-  'products with a member each': { ...PRODUCTS, values: 4, item: (n) => `"${toId(n)}":{"u${toId(n)}":0,${PRICES}}` },
-  'names with escapes': { ...UNUSED, item: (n) => `"\\n${toId(n)}":0` },
-  'long names': { ...UNUSED, item: (n) => `"${toId(n).padEnd(12, '.')}":""` },
-};
-
-/** Returns the kind of each hostile body, and the body as gzip. */
-export const createHostileBodies = (): [kind: string, body: Buffer][] =>
-  Object.entries(HOSTILE_KINDS).map(([kind, each]) => [kind, gzipSync(fillBody(each), { level: 1 })]);
 
 const json = (value: object): Buffer => Buffer.from(JSON.stringify(value));

@@ -1,11 +1,16 @@
+import { gzipSync } from 'node:zlib';
 import { Firestore } from 'firebase-admin/firestore';
+import { createRandom, spreadSeed } from '../dev/random';
+import { MAX_MEMORY_SHARE, MEMORY_BYTES } from '../functions/src/lib/memory';
+import { PRICE_LISTS_BODY_LIMITS } from '../functions/src/lib/payload-limits';
+import { drawBody } from '../dev/run/bodies';
 import { collections } from '../functions/src/lib/firestore/collections';
 import { writeOptions } from '../functions/src/lib/runtime-options';
 import { WRITE_SIZES } from '../functions/src/lib/work-context';
 import { MEMORY_PROBE_ENV, PROJECT, type DeployedFunction } from '../dev/run/deployed';
 import { sendRequest } from '../dev/run/http';
 import { measureThroughput, sendOk, type BenchRequest } from './client';
-import { MARKETS, createDensestPayload, createHostileBodies, createOrdersBody, createPriceListPayload } from './data';
+import { MARKETS, createDensestPayload, createOrdersBody, createPriceListPayload } from './data';
 import {
   computeRatioStats,
   computeStats,
@@ -27,6 +32,8 @@ export interface BenchPlan {
   loadMs: number;
   /** Number of processes in which the peak of a read is measured. It depends on when garbage is collected. */
   memoryRounds: number;
+  /** Number of bodies to draw for each scenario of drawn bodies. */
+  draws: number;
   /** Whether to create as many of the largest lists at once as one instance accepts, and to resume them. It takes minutes. */
   hasLargestLists: boolean;
 }
@@ -45,6 +52,7 @@ export const plans: Record<'full' | 'quick', BenchPlan> = {
     rounds: 9,
     loadMs: 2_000,
     memoryRounds: 3,
+    draws: 200,
     hasLargestLists: true,
   },
   quick: {
@@ -56,6 +64,7 @@ export const plans: Record<'full' | 'quick', BenchPlan> = {
     rounds: 1,
     loadMs: 500,
     memoryRounds: 1,
+    draws: 5,
     hasLargestLists: false,
   },
 };
@@ -83,7 +92,7 @@ export async function measureAll(bench: BenchContext): Promise<void> {
   for (const { size, rounds } of plan.orders) await orders(bench, size, rounds);
   for (const { size, rounds } of plan.priceLists) await priceLists(bench, size, rounds);
   if (plan.hasLargestLists) await largestLists(bench);
-  for (const [kind, body] of createHostileBodies()) await hostileBodies(bench, kind, body);
+  await drawnBodies(bench);
 }
 
 /** The variants to compare, except in cold starts: the service, the ordinary SDK function and, for reads, the best. */
@@ -176,8 +185,10 @@ async function priceLists({ database, add, begin }: BenchContext, products: numb
   add('Firestore calls', '', calls, exactly(FIXED_CALLS + 2 * Math.ceil(products / WRITE_SIZES.batchEntries)));
 }
 
-/** The heap that Node takes in a container of 1 GiB. On this machine it would take more, and collect less garbage. */
-const HEAP = { NODE_OPTIONS: `${MEMORY_PROBE_ENV.NODE_OPTIONS} --max-old-space-size=560` };
+/** The heap that Node takes in a container of 2 GiB. On this machine it would take more, and collect less garbage. */
+const HEAP = { NODE_OPTIONS: `${MEMORY_PROBE_ENV.NODE_OPTIONS} --max-old-space-size=1072` };
+
+const { maxBytes } = PRICE_LISTS_BODY_LIMITS;
 
 /** A key whose process was killed. */
 const CRASHED = { status: 'processing', owner: 'crashed', response: null, lease_expires_at: 1, sweep_due_at: 1 };
@@ -186,7 +197,12 @@ const CRASHED = { status: 'processing', owner: 'crashed', response: null, lease_
 async function largestLists({ database, add, begin }: BenchContext): Promise<void> {
   const { concurrency } = writeOptions;
   const addPeakMemory = async ({ readRss }: DeployedFunction) =>
-    add('peak memory ÷ that of the function', '×', getMemoryShare(await readRss()), enforced(atMost(0.75)));
+    add(
+      'peak memory ÷ that of the function',
+      '×',
+      toMemoryShare((await readRss()).peakRss),
+      enforced(atMost(MAX_MEMORY_SHARE)),
+    );
 
   begin(`${concurrency} lists of 32 MB at once`);
   await database.fill([]);
@@ -211,25 +227,77 @@ async function largestLists({ database, add, begin }: BenchContext): Promise<voi
   await firestore.terminate();
 }
 
-/** Measures whether an instance lives on after hostile bodies, as many as it takes at once, and their peak memory. */
-async function hostileBodies({ database, add, begin }: BenchContext, kind: string, body: Buffer): Promise<void> {
-  begin(`${writeOptions.concurrency} hostile bodies, ${kind}`);
-  await withFunction(startFunction('service', 'addPriceLists', database, HEAP), async ({ port, readRss }) => {
-    const headers = { 'x-api-key': BENCH_API_KEY, 'content-type': 'application/json', 'content-encoding': 'gzip' };
-    // The body is sent in chunks, because the response can come before the body is complete.
-    const send = () => sendRequest(port, { method: 'POST', headers, body: [body] });
-    const responses = await Promise.all(Array.from({ length: writeOptions.concurrency }, send));
-    for (const { status } of responses) if (status >= 500) throw new Error(`A hostile body got ${status}.`);
-    await sendOk(port, post(createPriceListPayload(10)));
-    add('peak memory ÷ that of the function', '×', getMemoryShare(await readRss()), enforced(atMost(1)));
-  });
+/**
+ * Sends bodies of the full size, drawn from a grammar, to an instance that must survive them: one at a time, as many as it
+ * takes at once, and as many beside three creations. Measures the peak memory, and the longest time in which the instance
+ * served nobody else.
+ */
+async function drawnBodies({ plan, database, add, begin }: BenchContext): Promise<void> {
+  const { concurrency } = writeOptions;
+  const scenarios = [
+    ['one at a time', 1, 0],
+    [`${concurrency} at once`, concurrency, 0],
+    [`${concurrency} at once beside 3 creations`, concurrency, 3],
+  ] as const;
+  for (const [name, atOnce, creations] of scenarios) {
+    begin(`${plan.draws} drawn bodies, ${name}, seeds from ${FIRST_SEED}`);
+    const peaks: number[] = [];
+    const stalls: number[] = [];
+    // One process for all draws, because a process does not give back all memory that it has freed.
+    await withFunction(startFunction('service', 'addPriceLists', database, HEAP), async ({ port, readRss, alive }) => {
+      const creating = Array.from({ length: creations }, () => sendOk(port, post(createPriceListPayload(100_000))));
+      for (let i = 0; i < plan.draws; i += 1) {
+        const { text, what } = drawBody(createRandom(spreadSeed(FIRST_SEED + i)), maxBytes);
+        stalls.push(await sendAtOnce(port, gzipSync(text, { level: 1 }), atOnce));
+        if (!alive()) throw new Error(`Seed ${FIRST_SEED + i} ended the instance: ${what}`);
+        peaks.push((await readRss()).peakRss);
+      }
+      await Promise.all(creating);
+    });
+    add(
+      'peak memory ÷ that of the function',
+      '×',
+      toStats(peaks.map(toMemoryShare)),
+      enforced(atMost(MAX_MEMORY_SHARE)),
+    );
+    add('longest wait of another request', 'ms', toStats(stalls), atMost(atOnce * MAX_PIECE_MS));
+  }
 }
 
-/** Returns the peak memory of a process, divided by the memory of add price lists and of the sweep. */
-function getMemoryShare({ peakRss }: { peakRss: number }): number {
-  // This line does not compile if the unit changes.
-  const memory: `${number}GiB` = writeOptions.memory;
-  return peakRss / (Number.parseInt(memory) * 2 ** 30);
+const FIRST_SEED = 1;
+
+/** The most processor time that a body takes in one piece. */
+const MAX_PIECE_MS = 2_000;
+
+/** Returns the statistics of values whose largest one counts. */
+function toStats(values: readonly number[]): Stats {
+  const { min, max } = computeStats(values);
+  return { median: max, min, max };
 }
+
+/** Sends a body several times at once. @returns the longest wait of small requests, sent all the time, in ms */
+async function sendAtOnce(port: number, body: Buffer, times: number): Promise<number> {
+  const headers = { 'x-api-key': BENCH_API_KEY, 'content-type': 'application/json', 'content-encoding': 'gzip' };
+  let isRunning = true;
+  const bystander = async () => {
+    let longest = 0;
+    while (isRunning) {
+      const startedAt = performance.now();
+      await sendRequest(port, { method: 'GET', headers });
+      longest = Math.max(longest, performance.now() - startedAt);
+    }
+    return longest;
+  };
+  const waiting = bystander();
+  // The body is sent in chunks, because the response can come before the body is complete.
+  const send = () => sendRequest(port, { method: 'POST', headers, body: [body] });
+  const responses = await Promise.all(Array.from({ length: times }, send));
+  isRunning = false;
+  for (const { status } of responses) if (status === 500) throw new Error('A drawn body got 500.');
+  return waiting;
+}
+
+/** Divides the memory of a process by that of add price lists and of the sweep. */
+const toMemoryShare = (bytes: number): number => bytes / MEMORY_BYTES[writeOptions.memory];
 
 const formatCount = (number: number) => number.toLocaleString('en');

@@ -4,7 +4,7 @@ import type { Database } from '../../functions/src/lib/firestore/database';
 import { retry } from '../../functions/src/lib/firestore/retry';
 import { LIST_KINDS, listDocument, type ListKind } from '../../functions/src/lib/repositories/lists';
 import { requestDocument } from '../../functions/src/lib/repositories/request-records';
-import type { PriceListSubmission } from '../../functions/src/lib/schemas/add-price-lists';
+import { getPrices, type PriceListSubmission, type Products } from '../../functions/src/lib/schemas/add-price-lists';
 import type { KeyLists, KeyRecord } from '../../functions/src/lib/schemas/key-record';
 import type { WorkContext } from '../../functions/src/lib/work-context';
 import { readStoredPayload, UnusablePayloadError } from '../../functions/src/price-lists/payload';
@@ -66,9 +66,9 @@ export class AttemptReader {
     };
   }
 
-  #compare(kind: ListKind, lists: KeyLists, sample: PriceListSubmission['products']) {
+  #compare(kind: ListKind, lists: KeyLists, sample: Products) {
     const field = PRICE_OF[kind];
-    const wanted = new Map(Array.from(sample, ([id, prices]) => [id, prices[field]]));
+    const wanted = new Map(sample.ids.map((id) => [id, getPrices(sample, id)[field]]));
     return compareEntries(wanted, field, this.#readEntries(kind, lists, wanted));
   }
 
@@ -90,12 +90,12 @@ export class AttemptReader {
   }
 
   /** Selects the products whose entries are compared: all of them, or a random sample; null for none. */
-  #selectProducts({ products }: PriceListSubmission): PriceListSubmission['products'] | null {
+  #selectProducts({ products }: PriceListSubmission): Products | null {
     if (this.sampleSize === 0) return null;
-    if (this.sampleSize >= products.size) return products;
+    if (this.sampleSize >= products.ids.length) return products;
     const chosen = new Set<number>();
-    while (chosen.size < this.sampleSize) chosen.add(Math.floor(this.context.random() * products.size));
-    return new Map([...products].filter((_, i) => chosen.has(i)));
+    while (chosen.size < this.sampleSize) chosen.add(Math.floor(this.context.random() * products.ids.length));
+    return { ...products, ids: products.ids.filter((_, i) => chosen.has(i)) };
   }
 }
 

@@ -96,8 +96,8 @@ function checkPayload(attempt: KeyRecord, payload: StoredPayload, request: Field
   const { info, products } = payload;
   const names = findDifferences({ boq_list_id, market_id, name, date }, { ...info });
   const violations = names.length === 0 ? [] : [report('payload', `differs from its attempt: ${names.join(', ')}`)];
-  if (products.size !== products_count)
-    violations.push(report('payload', `has ${products.size} products, but its attempt has ${products_count}`));
+  if (products.ids.length !== products_count)
+    violations.push(report('payload', `has ${products.ids.length} products, but its attempt has ${products_count}`));
   return violations;
 }
 

@@ -1,5 +1,5 @@
 import type { PlainDocument } from '../../emulator/src';
-import { createRandom, type Random } from './random';
+import { createRandom, type Random } from '../random';
 
 const SEED = 20_261_101;
 

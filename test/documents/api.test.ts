@@ -1,13 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { ERROR_DEFINITIONS } from '../../functions/src/lib/errors';
-import { getMaxValues, PRICE_LISTS_BODY_LIMITS, READ_BODY_LIMITS } from '../../functions/src/lib/payload-limits';
+import {
+  MAX_CANONICAL_BYTES,
+  MAX_PRODUCTS,
+  PRICE_LISTS_BODY_LIMITS,
+  READ_BODY_LIMITS,
+} from '../../functions/src/lib/payload-limits';
 import { rangeOptions, writeOptions } from '../../functions/src/lib/runtime-options';
 import { getTimeLimitMs } from '../../functions/src/lib/time-limits';
 import { collections, fields, subcollections } from '../../functions/src/lib/firestore/collections';
 import { MAX_TEXT_BYTES } from '../../functions/src/lib/schemas/fields';
 import { MAX_FIELD_ERRORS } from '../../functions/src/lib/schemas/add-price-lists';
-import { PAUSE_RETRY_AFTER_MS } from '../../functions/src/lib/http/pipeline';
+import { MAX_DEPTH } from '../../functions/src/lib/json';
+import { BUSY_RETRY_AFTER_MS, PAUSE_RETRY_AFTER_MS } from '../../functions/src/lib/http/pipeline';
 import { WRITE_SIZES } from '../../functions/src/lib/work-context';
+import { MAX_STORED_BYTES } from '../../functions/src/price-lists/payload';
 import { getAttemptWaitMs, SWEEP_WAIT_MS } from '../../functions/src/price-lists/schedule';
 import { headers } from '../../dev/generate/openapi/headers';
 
@@ -126,7 +133,7 @@ test('the section Idempotency has the values of Retry-After', () => {
     `that is ${first} seconds and one more for each 2,000 products, at most ${most}.`,
   );
   expect(readSection('Idempotency\n')).toContain(
-    `It is ${most} after a failure, and ${PAUSE_RETRY_AFTER_MS / 1000} in a pause.`,
+    `It is ${most} after a failure, ${PAUSE_RETRY_AFTER_MS / 1000} in a pause, and ${BUSY_RETRY_AFTER_MS / 1000} if the service`,
   );
 });
 
@@ -170,7 +177,9 @@ test('the table of limits has the values of the code', () => {
   const { maxBytes, timeoutMs } = PRICE_LISTS_BODY_LIMITS;
   expect(Object.fromEntries(readRows(readSection('Limits\n')))).toMatchObject({
     'Request body, as sent and inflated': `${mib(READ_BODY_LIMITS.maxBytes)}; add price lists ${mib(maxBytes)}`,
-    'Values of a request body': `${count(getMaxValues(READ_BODY_LIMITS.maxBytes))}; add price lists ${count(getMaxValues(maxBytes))}`,
+    'Nesting of a request body': `${count(MAX_DEPTH)} levels`,
+    'Products of a price list': `1 to ${count(MAX_PRODUCTS)}; as many as fit into the body`,
+    'Payload to store, as canonical JSON': `${mib(MAX_CANONICAL_BYTES)}; compressed ${mib(MAX_STORED_BYTES)}`,
     'Time to send the body': `${seconds(READ_BODY_LIMITS.timeoutMs)}; add price lists ${seconds(timeoutMs)}`,
     'Time to process a request, body included': `${seconds(getTimeLimitMs(rangeOptions, false))}; add price lists ${seconds(getTimeLimitMs(writeOptions, true))}`,
     'Text field': `${count(MAX_TEXT_BYTES)} bytes of UTF-8`,

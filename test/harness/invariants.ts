@@ -68,8 +68,14 @@ function checkRequest(
   const chunks = getDocuments(documents, `price_list_requests/${id}/price_list_payload`);
   const packed = Array.from(chunks.values(), ({ data }) => data as Buffer);
   const payload: unknown = JSON.parse(gunzipSync(Buffer.concat(packed)).toString());
-  assert.deepEqual(payload, { info, products: Object.fromEntries(products) }, 'the payload is the accepted one');
+  assert.deepEqual(payload, { info, products: Object.fromEntries(products.prices) }, 'the payload is the accepted one');
   const { market_id } = info;
-  const expected = { schema_version: 1, info, market_id, products_count: products.size, payload_chunks: chunks.size };
+  const expected = {
+    schema_version: 1,
+    info,
+    market_id,
+    products_count: products.ids.length,
+    payload_chunks: chunks.size,
+  };
   assert.deepEqual({ ...request, ...expected }, request, 'a request record shows its request');
 }

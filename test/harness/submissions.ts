@@ -1,6 +1,8 @@
-import { parseJson } from '../../functions/src/lib/json';
+import { scanBody } from '../../functions/src/lib/http/request-body';
 import {
+  getPrices,
   parsePriceLists,
+  priceListsShape,
   type PriceListInfo,
   type PriceListSubmission,
   type ProductPrices,
@@ -12,7 +14,15 @@ export interface PriceListBody {
 }
 
 /** Parses a body as the service does. @throws ValidationError */
-export const parseSubmission = (body: unknown): PriceListSubmission => parsePriceLists(parseJson(JSON.stringify(body)));
+export const parseSubmission = (body: unknown): PriceListSubmission => parseSubmissionText(JSON.stringify(body));
+
+/** Parses the text of a body as the service does. @throws ValidationError, PayloadTooLargeError */
+export const parseSubmissionText = (json: string): PriceListSubmission =>
+  parsePriceLists(scanBody(Buffer.from(json), priceListsShape));
+
+/** Returns the products of a submission as pairs, in their order. */
+export const toPricesById = ({ products }: Pick<PriceListSubmission, 'products'>): [id: string, ProductPrices][] =>
+  products.ids.map((id) => [id, getPrices(products, id)]);
 
 /** Creates a body of `count` products with distinct ids and prices. */
 export function createPriceListBody(count: number, info: Partial<PriceListBody['info']> = {}): PriceListBody {

@@ -10,7 +10,7 @@ import { computeFingerprint } from '../../functions/src/price-lists/payload';
 import { release, ResolutionError, resume } from '../../command/cli/resolve';
 import { sweep, type SweepReporter } from '../../functions/src/price-lists/sweep';
 import type { EmbeddedFirestore } from '../../emulator/src';
-import { createRandom, spreadSeed, type Random } from '../../dev/sample/random';
+import { createRandom, spreadSeed, type Random } from '../../dev/random';
 import { checkInvariants } from '../harness/invariants';
 import { KeyMonitor } from '../harness/monitor';
 import { TEST_REQUEST } from '../harness/price-lists';

@@ -5,7 +5,7 @@ import { CALL_TIMEOUTS_MS, STOP_RESERVE_MS } from '../../functions/src/lib/time-
 import { createCalls, Database, type DatabaseCalls, type Writes } from '../../functions/src/lib/firestore/database';
 import type { KeyRecord } from '../../functions/src/lib/schemas/key-record';
 import { createWorkContext, type WorkContext } from '../../functions/src/lib/work-context';
-import type { Random } from '../../dev/sample/random';
+import type { Random } from '../../dev/random';
 
 /**
  * Runs simulated processes one step at a time, in an order that a seed decides. Each call to

@@ -1,6 +1,6 @@
 import { bugs, version } from '../../../functions/package.json';
 import { ERROR_DEFINITIONS, toApiError, toErrorResponse, type ErrorCode } from '../../../functions/src/lib/errors';
-import { parseJson } from '../../../functions/src/lib/json';
+import { scanBody } from '../../../functions/src/lib/http/request-body';
 import { REGION } from '../../../functions/src/lib/region';
 import { errorResponseSchema, getErrorResponseSchema } from './bodies';
 import { errorDescriptions, errorHeaders, getErrorCodes, PREFLIGHT_ERRORS, sharedResponses } from './errors';
@@ -20,7 +20,7 @@ import { Components, type Json, type JsonObject } from './schemas';
 
 const INTRODUCTION = [
   'The service speaks JSON over HTTP. Each operation has its own address below one base address, without path or query parameters.',
-  'The service checks a request in this order: preflight, method, API key, pause, body. The first failed check determines the response. The service reads no byte of a body before it accepts the API key.',
+  'The service checks a request in this order: preflight, method, API key, pause, headers of the body, memory, body. The first failed check determines the response. The service reads no byte of a body before it accepts the API key.',
   'Records that are keyed by their identifiers have no guaranteed order. Unknown fields of a request are ignored.',
 ].join('\n\n');
 
@@ -173,7 +173,7 @@ function toErrorResponses(
 function createErrorExample(code: ErrorCode, { name, info, request }: Operation): object {
   if (code !== 'validation_failed' || info.body === undefined) return { error: ERROR_DEFINITIONS[code].message };
   try {
-    info.body.parse(parseJson(JSON.stringify(request?.invalidExample)));
+    info.body.parse(scanBody(Buffer.from(JSON.stringify(request?.invalidExample)), info.body.shape));
   } catch (error) {
     return toErrorResponse(toApiError(error));
   }

@@ -15,11 +15,13 @@ export const errorDescriptions: Record<ErrorCode, string> = {
   review_required:
     'An earlier attempt failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support. If the operator has just released the `boq_list_id`, the request succeeds when you send it again.',
   payload_too_large:
-    'The body is too large as sent or inflated, has too many values, or is too large to be stored. `X-Payload-Limit-Scope` and `X-Payload-Limit-Bytes` name the limit.',
+    'The body is too large as sent or inflated, has too many products, or is too large to be stored. `X-Payload-Limit-Scope` and `X-Payload-Limit-Bytes` name the limit.',
   api_key_not_configured: 'The service has no API key. Contact support.',
   creation_failed:
     'The creation failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support.',
   internal_error: 'The service failed. Send the request again, which is safe for every operation.',
+  too_many_price_lists:
+    'The instance is creating as many price lists as its memory can hold. Send the request again after the time in `Retry-After`.',
   writes_paused: 'An operator has paused price lists. Send the request again after the time in `Retry-After`.',
 };
 
@@ -32,6 +34,7 @@ export const errorHeaders: Partial<Record<ErrorCode, HeaderName[]>> = {
   review_required: ['Retry-After'],
   creation_failed: ['Retry-After'],
   writes_paused: ['Retry-After'],
+  too_many_price_lists: ['Retry-After'],
 };
 
 /** Names of the responses that several operations share, by the errors of the response. */

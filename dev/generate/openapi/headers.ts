@@ -45,15 +45,15 @@ export const headers = {
     example: 10,
   },
   'X-Payload-Limit-Bytes': {
-    description: 'The limit that was exceeded, in bytes. Absent for the scope `values`.',
+    description: 'The limit that was exceeded, in bytes. Absent for the scope `products`.',
     schema: { type: 'integer', minimum: 1 },
     example: READ_BODY_LIMITS.maxBytes,
   },
   'X-Payload-Limit-Scope': {
     description:
-      'What the limit applies to: the bytes of the body, the number of its values, or the bytes of the compressed payload.',
+      'What the limit applies to: the bytes of the body, the number of its products, or the bytes of the payload to store, as canonical JSON or compressed.',
     required: true,
-    schema: { type: 'string', enum: ['body', 'values', 'compressed'] },
+    schema: { type: 'string', enum: ['body', 'products', 'canonical', 'compressed'] },
   },
   'WWW-Authenticate': {
     description: 'Names the header that carries the API key.',

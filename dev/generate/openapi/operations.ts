@@ -116,7 +116,14 @@ const descriptions: Record<OperationName, OperationDescription> = {
       },
       headers: ['Idempotent-Replayed'],
     },
-    errors: ['idempotency_key_reused', 'request_in_progress', 'review_required', 'creation_failed', 'writes_paused'],
+    errors: [
+      'idempotency_key_reused',
+      'request_in_progress',
+      'review_required',
+      'creation_failed',
+      'writes_paused',
+      'too_many_price_lists',
+    ],
   },
   getOrdersByTeam: {
     tag: 'Organisation data',

@@ -19,6 +19,7 @@ export const ERROR_DEFINITIONS = {
   creation_failed: { status: 500, message: 'Price lists could not be created; the request requires review' },
   internal_error: { status: 500, message: 'Internal error' },
   writes_paused: { status: 503, message: 'Price lists are paused' },
+  too_many_price_lists: { status: 503, message: 'Too many price lists at once' },
 } as const satisfies Record<string, { status: number; message: string }>;
 
 export type ErrorCode = keyof typeof ERROR_DEFINITIONS;
@@ -31,6 +32,9 @@ interface ApiErrorOptions {
   needsOperator?: boolean;
   cause?: unknown;
 }
+
+/** The client left before it had the response. */
+export class ClientGoneError extends Error {}
 
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -66,14 +70,14 @@ export class ValidationError extends ApiError {
   }
 }
 
-/** What is too large: the body as sent or inflated, the number of its values, or the payload that would be stored. */
-type PayloadLimitScope = 'body' | 'values' | 'compressed';
+/** What is too large: the body as sent or inflated, the number of its products, or the payload that would be stored, as text or compressed. */
+type PayloadLimitScope = 'body' | 'products' | 'canonical' | 'compressed';
 
 /** 413. Its headers name the limit, because the simple error shape has no field for it. */
 export class PayloadTooLargeError extends ApiError {
-  /** @param limit bytes, or for `values` their number */
+  /** @param limit bytes, or for `products` their number */
   constructor(scope: PayloadLimitScope, limit: number) {
-    const bytes = scope === 'values' ? {} : { 'X-Payload-Limit-Bytes': String(limit) };
+    const bytes = scope === 'products' ? {} : { 'X-Payload-Limit-Bytes': String(limit) };
     super('payload_too_large', `more than ${limit} (${scope})`, {
       headers: { 'X-Payload-Limit-Scope': scope, ...bytes },
     });

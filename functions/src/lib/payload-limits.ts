@@ -1,6 +1,6 @@
 /**
- * The limits of a request body, and of the time in which a client must send it. Within them, the bodies that an
- * instance accepts at once fit into its memory (docs/security.md#request-bodies).
+ * The limits of a request body, and of the time in which a client must send it. docs/security.md#memory says how
+ * the memory of an instance follows from them.
  */
 
 const MIB = 1024 * 1024;
@@ -13,8 +13,11 @@ export const READ_BODY_LIMITS = { maxBytes: MIB, timeoutMs: 30_000 };
 /** The platform's maximum size, and enough time to send it at 1.2 Mbit/s. */
 export const PRICE_LISTS_BODY_LIMITS = { maxBytes: 32 * MIB, timeoutMs: 240_000 };
 
-/**
- * Returns the limit of values, as `countValues` counts them. Values take up to a hundred times the memory of their text.
- * A product has about 60 bytes or more and counts three, so a price list without unknown fields never exceeds this limit.
- */
-export const getMaxValues = (maxBytes: number): number => Math.floor(maxBytes / 20);
+/** Limit of the canonical JSON of a payload. Only numbers such as 1e20 make it longer than the body was. */
+export const MAX_CANONICAL_BYTES = PRICE_LISTS_BODY_LIMITS.maxBytes;
+
+/** The shortest product of a valid body, with its comma. */
+const SHORTEST_PRODUCT = '"a":{"price_list_price":1,"expected_forward_cost_price":1},';
+
+/** A body with more products is longer than its limit, or invalid. */
+export const MAX_PRODUCTS = Math.floor(PRICE_LISTS_BODY_LIMITS.maxBytes / SHORTEST_PRODUCT.length);

@@ -21,31 +21,27 @@ const readDefaults = {
 /** Options of the reads of complete lists. The responses are usually small, so an instance serves many at once. */
 export const listOptions = { ...readDefaults, memory: '512MiB', concurrency: 40 } as const;
 
-/** Options of the reads of a range of dates. Each of the 16 concurrent responses buffers at most about 30 MB. */
+/** Options of the reads of a range of dates, whose responses are larger. */
 export const rangeOptions = { ...readDefaults, memory: '1GiB', concurrency: 16 } as const;
 
 /**
- * Options of add price lists. Four concurrent creations with bodies of 32 MB take about three
- * quarters of the memory. The timeout is 1.5 to 2 times what the largest list needs (docs/performance.md#scale).
+ * Options of add price lists. memory.ts says what its memory holds. The timeout is 1.5 to 2 times what the largest list needs (docs/performance.md#scale).
  */
 export const writeOptions = {
   ...operationDefaults,
   serviceAccount: getServiceAccount('price-lists-writer'),
-  memory: '1GiB',
+  memory: '2GiB',
   concurrency: 4,
   timeoutSeconds: 1_200,
 } as const;
 
-/**
- * Options of the sweep. A heap of 560 MiB is enough for its three concurrent resumes
- * (docs/performance.md#memory-of-a-creation). The timeout is the longest that Cloud Scheduler allows.
- */
+/** Options of the sweep. Its timeout is the longest that Cloud Scheduler allows. */
 export const sweepOptions = {
   ...defaults,
   minInstances: 0,
   maxInstances: 1,
   serviceAccount: writeOptions.serviceAccount,
-  memory: '1GiB',
+  memory: writeOptions.memory,
   concurrency: 1,
   timeoutSeconds: 1_800,
 } as const;

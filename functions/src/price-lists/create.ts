@@ -69,7 +69,7 @@ function draftClaim({ info, products }: PriceListSubmission, { apiKeyId }: Creat
     boq_list_id: info.boq_list_id,
     owner: db.context.newToken(),
     fingerprint: computeFingerprint({ info, products }),
-    products_count: products.size,
+    products_count: products.ids.length,
     document_id: newDocumentId(db),
     listIds: { expected_forward_cost_id: newDocumentId(db), price_list_id: newDocumentId(db) },
     trace_id: db.context.traceId,

@@ -1,22 +1,26 @@
 import { createHash } from 'node:crypto';
-import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setImmediate as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createGzip, gunzip } from 'node:zlib';
 import { sha256 } from '../lib/sha256';
 import { ApiError, getErrorMessage, PayloadTooLargeError } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
-import { parseJson } from '../lib/json';
+import { scanJson } from '../lib/json';
+import { MAX_CANONICAL_BYTES, MAX_PRODUCTS } from '../lib/payload-limits';
 import { readPayloadChunks } from '../lib/repositories/request-records';
 import {
+  getPrices,
   infoSchema,
   parsePriceLists,
+  priceListsShape,
   type PriceListInfo,
   type PriceListSubmission,
 } from '../lib/schemas/add-price-lists';
 import type { KeyRecord } from '../lib/schemas/key-record';
 
 /** A commit holds at most 10 MiB. That of a claim holds all chunks, and records that take up to 150 KB. */
-const MAX_STORED_BYTES = 9 * 1024 * 1024;
+export const MAX_STORED_BYTES = 9 * 1024 * 1024;
 
 /** About how many characters to hash or compress at a time, because V8 frees much longer strings late. */
 const PART_CHARACTERS = 16 * 1024;
@@ -26,17 +30,18 @@ const PART_CHARACTERS = 16 * 1024;
  * numbers in JavaScript's format, and currency codes in uppercase. So `1` and `1.0`, or `usd` and `USD`, make no
  * difference, but ids such as `a` and `A` do.
  */
-export function* streamCanonicalJson({ info, products }: PriceListSubmission): Generator<string, undefined> {
+export function* streamCanonicalJson({ info, products }: PriceListSubmission): Generator<Buffer, undefined> {
   let part = `{"info":${toCanonicalInfo(info)},"products":{`;
   let separator = '';
-  for (const [id, { expected_forward_cost_price, price_list_price }] of products) {
+  for (const id of products.ids) {
+    const { expected_forward_cost_price, price_list_price } = getPrices(products, id);
     part += `${separator}${JSON.stringify(id)}:{"expected_forward_cost_price":${expected_forward_cost_price},"price_list_price":${price_list_price}}`;
     separator = ',';
     if (part.length < PART_CHARACTERS) continue;
-    yield part;
+    yield Buffer.from(part);
     part = '';
   }
-  yield `${part}}}`;
+  yield Buffer.from(`${part}}}`);
 }
 
 const INFO_KEYS = Object.keys(infoSchema.shape).sort();
@@ -44,20 +49,32 @@ const INFO_KEYS = Object.keys(infoSchema.shape).sort();
 /** Leaves out absent fields, so an optional field that is added later changes no earlier fingerprint. */
 const toCanonicalInfo = (info: PriceListInfo): string => JSON.stringify(info, INFO_KEYS);
 
-/** Returns the lowercase hex SHA-256 of the canonical JSON. */
+/** Returns the lowercase hex SHA-256 of the canonical JSON. @throws PayloadTooLargeError */
 export function computeFingerprint(submission: PriceListSubmission): string {
   const hash = createHash('sha256');
-  for (const part of streamCanonicalJson(submission)) hash.update(part);
+  let bytes = 0;
+  for (const part of streamCanonicalJson(submission)) {
+    bytes += part.length;
+    if (bytes > MAX_CANONICAL_BYTES) throw new PayloadTooLargeError('canonical', MAX_CANONICAL_BYTES);
+    hash.update(part);
+  }
   return hash.digest('hex');
 }
 
 /** Returns the canonical JSON, compressed with gzip, in chunks. @throws PayloadTooLargeError */
 export async function compressToChunks(submission: PriceListSubmission, chunkBytes: number): Promise<Buffer[]> {
-  const text = Readable.from(streamCanonicalJson(submission), { objectMode: false });
-  const packed = Buffer.concat((await text.pipe(createGzip()).toArray()) as Buffer[]);
-  if (packed.length > MAX_STORED_BYTES) throw new PayloadTooLargeError('compressed', MAX_STORED_BYTES);
-  const count = Math.ceil(packed.length / chunkBytes);
-  return Array.from({ length: count }, (_, i) => packed.subarray(i * chunkBytes, (i + 1) * chunkBytes));
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  await pipeline(streamCanonicalJson(submission), createGzip(), async (packed: AsyncIterable<Buffer>) => {
+    for await (const part of packed) {
+      bytes += part.length;
+      if (bytes > MAX_STORED_BYTES) throw new PayloadTooLargeError('compressed', MAX_STORED_BYTES);
+      parts.push(part);
+    }
+  });
+  const all = Buffer.concat(parts);
+  const count = Math.ceil(bytes / chunkBytes);
+  return Array.from({ length: count }, (_, i) => all.subarray(i * chunkBytes, (i + 1) * chunkBytes));
 }
 
 export class UnusablePayloadError extends Error {
@@ -73,7 +90,10 @@ const inflate = promisify(gunzip);
  */
 export async function readStoredPayload(db: Database, attempt: AcceptedPayload): Promise<PriceListSubmission> {
   try {
-    return parsePriceLists(parseJson(await readAcceptedText(db, attempt)));
+    const body = await readAcceptedBody(db, attempt);
+    // Lets the sweep continue its other resumes between two long pieces of work.
+    await pause();
+    return parsePriceLists(body);
   } catch (error) {
     // The fingerprint shows that the text is the accepted one.
     if (error instanceof ApiError) throw new UnusablePayloadError('it was accepted by a version with other rules');
@@ -83,20 +103,23 @@ export async function readStoredPayload(db: Database, attempt: AcceptedPayload):
 
 type AcceptedPayload = Pick<KeyRecord, 'document_id' | 'fingerprint'>;
 
-/** A function of its own, so that the bytes are no longer in memory while the text is parsed. @throws UnusablePayloadError */
-async function readAcceptedText(db: Database, { document_id, fingerprint }: AcceptedPayload): Promise<string> {
+/** A function of its own, so that the bytes are no longer in memory while their values are parsed. @throws UnusablePayloadError */
+async function readAcceptedBody(db: Database, { document_id, fingerprint }: AcceptedPayload): Promise<unknown> {
   const chunks = await readPayloadChunks(db, document_id);
   if (chunks === undefined || chunks.length === 0) throw new UnusablePayloadError('chunks of it are missing');
-  const bytes = await inflate(Buffer.concat(chunks)).catch(throwUnusable);
+  // With a chunk as large as the result can be, zlib makes one buffer, instead of many that it has to join.
+  const limits = { maxOutputLength: MAX_CANONICAL_BYTES, chunkSize: MAX_CANONICAL_BYTES };
+  const bytes = await inflate(Buffer.concat(chunks), limits).catch(throwUnusable);
   if (sha256(bytes).toString('hex') !== fingerprint) {
     throw new UnusablePayloadError('it is not the accepted one: its fingerprint differs');
   }
-  return bytes.toString();
+  return scanJson(bytes, priceListsShape, MAX_PRODUCTS);
 }
 
 /** @throws UnusablePayloadError for an error of zlib, whose codes are in https://nodejs.org/api/zlib.html#constants */
 function throwUnusable(error: unknown): never {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ERR_BUFFER_TOO_LARGE') throw new UnusablePayloadError('it inflates to more than an accepted one');
   if (code === 'Z_BUF_ERROR') throw new UnusablePayloadError('its last chunks are missing');
   if (String(code).startsWith('Z_')) throw new UnusablePayloadError(`it is damaged: ${getErrorMessage(error)}`);
   throw error;

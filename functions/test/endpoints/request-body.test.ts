@@ -3,6 +3,7 @@ import * as functions from '../../src';
 import { openRequest } from '../../../dev/run/http';
 import { operations, postOperationNames, type PostOperationName } from '../../../dev/run/operations';
 import { TEST_API_KEY, useTestService } from '../../../test/harness/service';
+import { createPriceListBody } from '../../../test/harness/submissions';
 import { waitFor } from '../../../test/harness/wait-for';
 
 /** Tests limits and forms of bodies over HTTP. ../modules/lib/http tests the reader of bodies alone. */
@@ -51,9 +52,20 @@ test('a request whose client disconnects before the end of its body is logged as
   expect(service.log[0]).not.toHaveProperty('error_code');
 });
 
-test.each(postOperationNames)('%s gets 413 for a body with too many values', async (name) => {
-  const values = `[${'0,'.repeat(Math.floor(MAX_BODY_BYTES[name] / 20))}0]`;
-  const { status, json, headers } = await service.call(name, { body: values });
+test('addPriceLists gets 413 for a body with more products than a valid one can hold', async () => {
+  const products = (count: number) => `{"products":{${'"a":0,'.repeat(count - 1)}"a":0}}`;
+  expect((await service.call('addPriceLists', { body: products(568_719) })).status).toBe(400);
+  const { status, json, headers } = await service.call('addPriceLists', { body: products(568_720) });
   expect([status, json]).toEqual([413, { error: 'Payload too large' }]);
-  expect([headers['x-payload-limit-bytes'], headers['x-payload-limit-scope']]).toEqual([undefined, 'values']);
+  expect([headers['x-payload-limit-bytes'], headers['x-payload-limit-scope']]).toEqual([undefined, 'products']);
+});
+
+test('addPriceLists gets 413 for a payload whose prices make it larger than 32 MiB', async () => {
+  const prices = '{"price_list_price":1e20,"expected_forward_cost_price":1e20}';
+  const { info } = createPriceListBody(0);
+  const products = Array.from({ length: 350_000 }, (_, i) => `"${i}":${prices}`);
+  const body = `{"info":${JSON.stringify(info)},"products":{${products.join()}}}`;
+  const { status, headers } = await service.call('addPriceLists', { body });
+  expect([status, headers['x-payload-limit-scope']]).toEqual([413, 'canonical']);
+  expect((await service.db.collection('price_list_idempotency').get()).size).toBe(0);
 });

@@ -79,8 +79,8 @@ test('the limits of time, memory, concurrency and bodies have the values that ar
   expect([listOptions, rangeOptions, writeOptions, sweepOptions]).toMatchObject([
     { timeoutSeconds: 120, memory: '512MiB', concurrency: 40 },
     { timeoutSeconds: 120, memory: '1GiB', concurrency: 16 },
-    { timeoutSeconds: 1_200, memory: '1GiB', concurrency: 4 },
-    { timeoutSeconds: 1_800, memory: '1GiB', concurrency: 1, maxInstances: 1 },
+    { timeoutSeconds: 1_200, memory: '2GiB', concurrency: 4 },
+    { timeoutSeconds: 1_800, memory: '2GiB', concurrency: 1, maxInstances: 1 },
   ]);
   expect(limits).toMatchObject({
     CALL_TIMEOUTS_MS: { read: 10_000, commit: 20_000, query: 45_000 },

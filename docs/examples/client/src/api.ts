@@ -476,7 +476,7 @@ export interface components {
                 };
             };
         };
-        /** @description The body is too large as sent or inflated, has too many values, or is too large to be stored. `X-Payload-Limit-Scope` and `X-Payload-Limit-Bytes` name the limit. */
+        /** @description The body is too large as sent or inflated, has too many products, or is too large to be stored. `X-Payload-Limit-Scope` and `X-Payload-Limit-Bytes` name the limit. */
         PayloadTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -549,12 +549,12 @@ export interface components {
          */
         "Retry-After": number;
         /**
-         * @description The limit that was exceeded, in bytes. Absent for the scope `values`.
+         * @description The limit that was exceeded, in bytes. Absent for the scope `products`.
          * @example 1048576
          */
         "X-Payload-Limit-Bytes": number;
-        /** @description What the limit applies to: the bytes of the body, the number of its values, or the bytes of the compressed payload. */
-        "X-Payload-Limit-Scope": "body" | "values" | "compressed";
+        /** @description What the limit applies to: the bytes of the body, the number of its products, or the bytes of the payload to store, as canonical JSON or compressed. */
+        "X-Payload-Limit-Scope": "body" | "products" | "canonical" | "compressed";
         /** @description Names the header that carries the API key. */
         "WWW-Authenticate": "ApiKey header=\"x-api-key\"";
         /** @description Present if this is the stored response to this payload, which this request did not create. */
@@ -675,7 +675,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description An operator has paused price lists. Send the request again after the time in `Retry-After`. */
+            /**
+             * @description An operator has paused price lists. Send the request again after the time in `Retry-After`.
+             *
+             *     The instance is creating as many price lists as its memory can hold. Send the request again after the time in `Retry-After`.
+             */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -689,7 +693,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ErrorResponse"] & {
                         /** @enum {string} */
-                        error: "Price lists are paused";
+                        error: "Price lists are paused" | "Too many price lists at once";
                     };
                 };
             };

@@ -3,14 +3,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onRequest, type HttpsFunction } from 'firebase-functions/v2/https';
 import { abortable, systemClock } from '../clock';
 import { apiKeySecret, assertAllowedOrigins } from '../config';
-import { ERROR_DEFINITIONS, toApiError, toErrorResponse, type ApiError } from '../errors';
+import { ClientGoneError, ERROR_DEFINITIONS, toApiError, toErrorResponse, type ApiError } from '../errors';
 import { getTraceId } from '../instance/prepare-request';
 import { runHandler, shutdown } from '../instance/shutdown';
 import { logRequest } from '../logging/request-line';
+import { getMaxHeldBytes } from '../memory';
 import { getTimeLimitMs } from '../time-limits';
 import { createWorkContext } from '../work-context';
+import { MemoryBudget } from './memory-budget';
 import { runPipeline, type Endpoint, type Exchange, type HandlerResult } from './pipeline';
-import { ClientGoneError, type RequestWithRawBody } from './request-body';
+import type { RequestWithRawBody } from './request-body';
 import { sendResponse, type OutgoingResponse } from './response';
 
 export type OperationFunction = HttpsFunction & { readonly operation: Omit<Endpoint<unknown>, 'handler'> };
@@ -19,14 +21,16 @@ export function defineEndpoint<Body>(definition: Omit<Endpoint<Body>, 'method'>)
   const endpoint: Endpoint<Body> = { ...definition, method: definition.body ? 'POST' : 'GET' };
   if (endpoint.cors === true) assertAllowedOrigins();
   const options = { ...endpoint.runtimeOptions, secrets: [apiKeySecret] };
+  const budget = new MemoryBudget(getMaxHeldBytes(endpoint.runtimeOptions));
   const handle = onRequest(options, (request, response) =>
-    runHandler(() => handleRequest(endpoint, request, response)),
+    runHandler(() => handleRequest(endpoint, budget, request, response)),
   );
   return Object.assign(handle, { operation: endpoint });
 }
 
 async function handleRequest<Body>(
   endpoint: Endpoint<Body>,
+  budget: MemoryBudget,
   request: RequestWithRawBody,
   response: ServerResponse,
 ): Promise<void> {
@@ -37,18 +41,17 @@ async function handleRequest<Body>(
   const timeLimitMs = getTimeLimitMs(runtimeOptions, writes);
   const { signal, cancel } = systemClock.createTimeout(timeLimitMs, createReason, stopping.signal);
   const context = createWorkContext(signal, getTraceId(request.headers));
-  const exchange: Exchange = { request, response, context, requestId: resolveRequestId(request), logFields: {} };
+  const requestId = resolveRequestId(request);
+  const exchange: Exchange = { request, response, context, share: budget.createShare(), requestId, logFields: {} };
 
   let result: HandlerResult | undefined;
   let error: ApiError | undefined;
   let isSent = false;
   try {
-    isSent = await abortable(shutdown.stopWaiting.signal, async () => {
-      const answer = await runPipeline(endpoint, exchange);
-      const sent = await send(exchange, answer);
-      result = answer;
-      return sent;
+    await abortable(shutdown.stopWaiting.signal, async () => {
+      result = await answerRequest(endpoint, exchange);
     });
+    isSent = true;
   } catch (cause) {
     if (!(cause instanceof ClientGoneError)) {
       error = toApiError(cause);
@@ -60,7 +63,7 @@ async function handleRequest<Body>(
   const status = error && ERROR_DEFINITIONS[error.code].status;
   logRequest({
     operation: endpoint.name,
-    request_id: exchange.requestId,
+    request_id: requestId,
     method: request.method ?? '',
     status: status ?? (isSent ? response.statusCode : CLIENT_GONE_STATUS),
     client_gone: isSent ? undefined : true,
@@ -76,6 +79,17 @@ async function handleRequest<Body>(
   });
 }
 
+/** Holds the share of memory until the work has ended, even if the client has left or the instance no longer waits. */
+async function answerRequest<Body>(endpoint: Endpoint<Body>, exchange: Exchange): Promise<HandlerResult> {
+  try {
+    const result = await runPipeline(endpoint, exchange);
+    await send(exchange, result);
+    return result;
+  } finally {
+    exchange.share.release();
+  }
+}
+
 /** As nginx does, the service logs this status for a client that left before its response. It is never sent. */
 const CLIENT_GONE_STATUS = 499;
 
@@ -87,8 +101,8 @@ function resolveRequestId({ headers }: IncomingMessage): string {
   return REQUEST_ID_PATTERN.test(candidate) ? candidate : randomUUID();
 }
 
-const send = ({ response, requestId, context }: Exchange, { status, headers, body }: OutgoingResponse) =>
-  sendResponse(response, { status, headers: { 'X-Request-Id': requestId, ...headers }, body }, context);
+const send = ({ response, requestId, context, share }: Exchange, { status, headers, body }: OutgoingResponse) =>
+  sendResponse(response, { status, headers: { 'X-Request-Id': requestId, ...headers }, body }, context, share);
 
 /**
  * Sends an error. If a response has begun, breaks the connection, so that the response never looks complete.
@@ -100,9 +114,11 @@ async function sendError(exchange: Exchange, error: ApiError): Promise<boolean> 
   try {
     if (!response.headersSent) {
       const { status } = ERROR_DEFINITIONS[error.code];
-      return await send(exchange, { status, headers: error.headers, body: JSON.stringify(toErrorResponse(error)) });
+      await send(exchange, { status, headers: error.headers, body: JSON.stringify(toErrorResponse(error)) });
+      return true;
     }
-  } catch {
+  } catch (cause) {
+    if (cause instanceof ClientGoneError) return false;
     // The client did not read the response in time.
   }
   response.destroy();

@@ -1,13 +1,16 @@
 import type { ServerResponse } from 'node:http';
+import { setImmediate as pause } from 'node:timers/promises';
 import type { HttpsOptions } from 'firebase-functions/v2/https';
 import { areWritesPaused, getAllowedOrigins, getApiKeys } from '../config';
 import { ApiError } from '../errors';
 import { shutdown } from '../instance/shutdown';
-import type { RequestLogEntry } from '../logging/request-line';
+import { logLargeBody, type RequestLogEntry } from '../logging/request-line';
+import { LARGE_BODY_BYTES, toHeldBytes, type FunctionMemory } from '../memory';
 import { measurePhase, type WorkContext } from '../work-context';
 import { requireApiKey } from './api-key';
 import { applyCors } from './cors';
-import { readBody, type RequestBody, type RequestWithRawBody } from './request-body';
+import type { MemoryShare } from './memory-budget';
+import { checkBodyHeaders, readBody, scanBody, type RequestBody, type RequestWithRawBody } from './request-body';
 import type { OutgoingResponse } from './response';
 
 /**
@@ -19,6 +22,8 @@ import type { OutgoingResponse } from './response';
  *     method        405
  *     API key       500, 401             before any byte of a body is read
  *     pause         503                  only of an operation that writes
+ *     body headers  400, 413             only of a POST
+ *     memory        503                  only of an operation that writes
  *     body          400, 408, 413, 500   only of a POST; 500 if the instance stops
  *     handler       200, 409, 413, 500
  */
@@ -34,7 +39,7 @@ export interface Endpoint<Body> {
   name: string;
   /** POST for an operation with a body, otherwise GET. */
   method: 'GET' | 'POST';
-  runtimeOptions: HttpsOptions & { timeoutSeconds: number };
+  runtimeOptions: HttpsOptions & FunctionMemory & { timeoutSeconds: number };
   /** Whether browsers can call the operation from pages of the allowed origins. */
   cors?: boolean;
   body?: RequestBody<Body>;
@@ -54,14 +59,14 @@ export interface Exchange {
   response: ServerResponse;
   /** Its signal aborts when the request's time is up or the instance stops. */
   context: WorkContext;
+  /** What the request holds in memory. */
+  share: MemoryShare;
   requestId: string;
   logFields: Pick<RequestLogEntry, 'key_id' | 'origin'>;
 }
 
-export async function runPipeline<Body>(
-  endpoint: Endpoint<Body>,
-  { request, response, context, requestId, logFields }: Exchange,
-): Promise<HandlerResult> {
+export async function runPipeline<Body>(endpoint: Endpoint<Body>, exchange: Exchange): Promise<HandlerResult> {
+  const { request, response, context, requestId, logFields } = exchange;
   if (endpoint.cors === true) {
     const isAllowed = applyCors(request, response, getAllowedOrigins());
     if (request.method === 'OPTIONS') {
@@ -79,22 +84,40 @@ export async function runPipeline<Body>(
   if (endpoint.writes === true && areWritesPaused()) {
     throw new ApiError('writes_paused', 'WRITES_PAUSED is true', { retryAfterMs: PAUSE_RETRY_AFTER_MS });
   }
-  const body = await readEndpointBody(endpoint, request, context);
-  return endpoint.handler(context, body, { requestId, apiKeyId });
+  const sender = { requestId, apiKeyId };
+  // A GET has no body.
+  if (endpoint.body === undefined) return endpoint.handler(context, undefined as Body, sender);
+  const { body } = endpoint;
+  const value = await measurePhase(context.counters, 'body', () => readAndScan(endpoint, body, exchange, sender));
+  // Lets the instance serve other requests between two long pieces of work.
+  await pause();
+  return endpoint.handler(context, body.parse(value), sender);
 }
 
 export const PAUSE_RETRY_AFTER_MS = 300_000;
 
-async function readEndpointBody<Body>(
-  { body, writes = false }: Endpoint<Body>,
-  request: RequestWithRawBody,
-  { signal, counters }: WorkContext,
-): Promise<Body> {
-  // A GET has no body.
-  if (body === undefined) return undefined as Body;
+export const BUSY_RETRY_AFTER_MS = 10_000;
+
+/** A function of its own, so that the bytes are no longer in memory while their values are parsed. */
+async function readAndScan<Body>(
+  { name, writes = false }: Endpoint<Body>,
+  body: RequestBody<Body>,
+  { request, context: { signal }, share }: Exchange,
+  { requestId: request_id, apiKeyId: key_id }: Sender,
+): Promise<unknown> {
+  const encoding = checkBodyHeaders(request, body.maxBytes);
+  if (writes && !share.tryResize(toHeldBytes(encoding.maxInflatedBytes))) {
+    throw new ApiError('too_many_price_lists', 'the price lists in progress fill the memory', {
+      retryAfterMs: BUSY_RETRY_AFTER_MS,
+    });
+  }
   // A stopping instance refuses a request that would write, because its handler has not begun yet.
   const parent = writes ? AbortSignal.any([signal, shutdown.refuseWrites.signal]) : signal;
-  return measurePhase(counters, 'body', () => readBody(request, body, parent));
+  const bytes = await readBody(request, body, encoding, parent);
+  if (writes) share.tryResize(toHeldBytes(bytes.length));
+  // If the instance dies of this body, it logs no line of the request. This line names who sent it.
+  if (bytes.length >= LARGE_BODY_BYTES) logLargeBody({ operation: name, request_id, key_id, bytes: bytes.length });
+  return scanBody(bytes, body.shape);
 }
 
 const MAX_LOGGED_ORIGIN_LENGTH = 300;

@@ -1,52 +1,85 @@
 import type { IncomingMessage } from 'node:http';
+import { isUtf8 } from 'node:buffer';
 import { finished } from 'node:stream';
-import { MIMEType, promisify, TextDecoder } from 'node:util';
+import { MIMEType, promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { abortable, systemClock } from '../clock';
-import { ApiError, PayloadTooLargeError, ValidationError } from '../errors';
+import { ApiError, ClientGoneError, PayloadTooLargeError } from '../errors';
 import { getContentType } from '../instance/prepare-request';
-import { countValues, parseJson, type ParsedJson } from '../json';
-import { BODY_IDLE_TIMEOUT_MS, getMaxValues } from '../payload-limits';
+import { invalidBody, scanJson, type Shape } from '../json';
+import { BODY_IDLE_TIMEOUT_MS, MAX_PRODUCTS } from '../payload-limits';
 
 /** A request of the Functions Framework, or of a server that has already read the body (`rawBody`). */
 export type RequestWithRawBody = IncomingMessage & { rawBody?: Buffer };
-
-export class ClientGoneError extends Error {}
 
 export interface RequestBody<Body> {
   /** Limit of the body as it is sent, and of the inflated body. */
   maxBytes: number;
   /** Milliseconds in which a client must send the body. */
   timeoutMs: number;
-  /** @throws ValidationError */
-  parse: (json: ParsedJson) => Body;
+  shape: Shape;
+  /** @param value what the shape reads of the body. @throws ValidationError */
+  parse: (value: unknown) => Body;
+}
+
+/** How a client sends a body. */
+export interface BodyEncoding {
+  isGzip: boolean;
+  /** The most bytes that the inflated body can have: from the declared length, or the limit. */
+  maxInflatedBytes: number;
+}
+
+/** One compressed byte of DEFLATE (RFC 1951) becomes at most this many. */
+const MAX_INFLATION = 1_032;
+
+/**
+ * Checks the headers of a body before any byte of it is read.
+ *
+ * @throws ValidationError with the path `body`, PayloadTooLargeError
+ */
+export function checkBodyHeaders(request: RequestWithRawBody, maxBytes: number): BodyEncoding {
+  assertJsonContentType(getContentType(request));
+  if (request.rawBody !== undefined) return { isGzip: false, maxInflatedBytes: request.rawBody.length };
+  const encoding = request.headers['content-encoding']?.trim().toLowerCase() ?? '';
+  if (!['', 'identity', 'gzip'].includes(encoding)) {
+    throw invalidBody('Expected the content encoding gzip or none, received another');
+  }
+  const isGzip = encoding === 'gzip';
+  const declaredBytes = Number(request.headers['content-length'] ?? maxBytes);
+  if (declaredBytes > maxBytes) throw new PayloadTooLargeError('body', maxBytes);
+  return { isGzip, maxInflatedBytes: Math.min(maxBytes, declaredBytes * (isGzip ? MAX_INFLATION : 1)) };
 }
 
 /**
- * Reads the whole request body and returns the parsed value.
+ * Reads the whole request body.
  *
  * @param parent can end the reading before its timeout
- * @throws ValidationError, with path `body` for anything but JSON in UTF-8, plain or gzip
- * @throws PayloadTooLargeError
+ * @returns the inflated bytes
+ * @throws ValidationError with the path `body`, PayloadTooLargeError
  * @throws ApiError request_timeout, ClientGoneError, or the parent's reason
  */
-export async function readBody<Body>(
+export async function readBody(
   request: RequestWithRawBody,
-  { maxBytes, timeoutMs, parse }: RequestBody<Body>,
+  { maxBytes, timeoutMs }: Pick<RequestBody<unknown>, 'maxBytes' | 'timeoutMs'>,
+  { isGzip, maxInflatedBytes }: BodyEncoding,
   parent: AbortSignal,
-): Promise<Body> {
-  parent.throwIfAborted();
-  assertJsonContentType(getContentType(request));
+): Promise<Buffer> {
   const createReason = () => new ApiError('request_timeout', 'the body did not arrive in time');
   const { signal, cancel } = systemClock.createTimeout(timeoutMs, createReason, parent);
   try {
-    return parse(parseText(await readText(request, maxBytes, signal), getMaxValues(maxBytes)));
+    const bytes = request.rawBody ?? (await readBytes(request, maxBytes, signal));
+    if (bytes.length > maxBytes) throw new PayloadTooLargeError('body', maxBytes);
+    return isGzip ? await abortable(signal, () => inflate(bytes, maxBytes, maxInflatedBytes)) : bytes;
   } finally {
     cancel();
   }
 }
 
-const invalidBody = (message: string) => new ValidationError([{ path: 'body', message }]);
+/** @returns what the shape reads of a body. @throws ValidationError with the path `body`, PayloadTooLargeError */
+export function scanBody(bytes: Buffer, shape: Shape): unknown {
+  if (!isUtf8(bytes)) throw invalidBody('Expected UTF-8, received other bytes');
+  return scanJson(bytes, shape, MAX_PRODUCTS);
+}
 
 function assertJsonContentType(header: string | undefined): void {
   const expected = 'Expected the content type application/json';
@@ -62,44 +95,32 @@ function assertJsonContentType(header: string | undefined): void {
   if (charset !== 'utf-8' && charset !== 'utf8') throw invalidBody('Expected the charset UTF-8, received another');
 }
 
-/** A function of its own, so that the bytes are no longer in memory while the text is parsed. */
-async function readText(request: RequestWithRawBody, maxBytes: number, signal: AbortSignal): Promise<string> {
-  const bytes = request.rawBody ?? (await readInflated(request, maxBytes, signal));
-  if (bytes.length > maxBytes) throw new PayloadTooLargeError('body', maxBytes);
-  return decodeUtf8(bytes);
-}
-
-async function readInflated(request: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
-  const encoding = request.headers['content-encoding']?.trim().toLowerCase() ?? '';
-  if (!['', 'identity', 'gzip'].includes(encoding)) {
-    throw invalidBody('Expected the content encoding gzip or none, received another');
-  }
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new PayloadTooLargeError('body', maxBytes);
-  const bytes = await readBytes(request, maxBytes, signal);
-  return encoding === 'gzip' ? abortable(signal, () => inflate(bytes, maxBytes)) : bytes;
-}
-
 /**
- * Collects the bytes of a body. After an error, the rest of the body is discarded as it arrives. The request is
+ * Reads the bytes of a body into one buffer. After an error, the rest of the body is discarded as it arrives. The request is
  * never destroyed, because its socket still has to carry the response.
  */
 async function readBytes(request: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const idle = setTimeout(() => {
-    reject(new ApiError('request_timeout', `no byte of the body arrived for ${BODY_IDLE_TIMEOUT_MS} ms`));
+    const before = length;
+    // Bytes that arrived while the process was busy are read first.
+    setImmediate(() => {
+      if (length > before) return;
+      reject(new ApiError('request_timeout', `no byte of the body arrived for ${BODY_IDLE_TIMEOUT_MS} ms`));
+    });
   }, BODY_IDLE_TIMEOUT_MS);
-  const chunks: Buffer[] = [];
+  // Memory that no byte has been written to takes no space.
+  const body = Buffer.allocUnsafeSlow(Number(request.headers['content-length'] ?? maxBytes));
   let length = 0;
   const collect = (chunk: Buffer) => {
     idle.refresh();
-    length += chunk.length;
-    if (length > maxBytes) reject(new PayloadTooLargeError('body', maxBytes));
-    else chunks.push(chunk);
+    if (length + chunk.length > body.length) reject(new PayloadTooLargeError('body', maxBytes));
+    else length += chunk.copy(body, length);
   };
   request.on('data', collect);
   const stopWaiting = finished(request, (error) => {
     if (error) reject(new ClientGoneError('the client left before its body was complete'));
-    else resolve(Buffer.concat(chunks));
+    else resolve(body.subarray(0, length));
   });
   try {
     return await abortable(signal, () => promise);
@@ -110,32 +131,13 @@ async function readBytes(request: IncomingMessage, maxBytes: number, signal: Abo
   }
 }
 
-async function inflate(bytes: Buffer, maxBytes: number): Promise<Buffer> {
+async function inflate(bytes: Buffer, maxBytes: number, chunkSize: number): Promise<Buffer> {
   try {
-    return await promisify(gunzip)(bytes, { maxOutputLength: maxBytes });
+    // With a chunk as large as the result can be, zlib makes one buffer, instead of many that it has to join.
+    return await promisify(gunzip)(bytes, { maxOutputLength: maxBytes, chunkSize });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ERR_BUFFER_TOO_LARGE') throw new PayloadTooLargeError('body', maxBytes);
     throw invalidBody('Expected a valid gzip body');
-  }
-}
-
-/** The decoder skips a byte order mark at the start. */
-function decodeUtf8(bytes: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw invalidBody('Expected UTF-8, received other bytes');
-  }
-}
-
-function parseText(text: string, maxValues: number): ParsedJson {
-  if (countValues(text) > maxValues) throw new PayloadTooLargeError('values', maxValues);
-  try {
-    return parseJson(text);
-  } catch (error) {
-    // Keeps only the position of V8's message, because the rest can contain an excerpt of the body.
-    const [place = ''] = / at position \d+/.exec(/^[^"]*/.exec((error as SyntaxError).message)?.[0] ?? '') ?? [];
-    throw invalidBody(`Expected JSON, received other text${place}`);
   }
 }

@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { finished, Readable } from 'node:stream';
+import { finished } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import Negotiator from 'negotiator';
-import { ApiError } from '../errors';
+import { ApiError, ClientGoneError } from '../errors';
 import { measurePhase, type WorkContext } from '../work-context';
+import type { MemoryShare } from './memory-budget';
 
 /** A larger response is sent in chunks, because the platform allows at most 32 MiB with a Content-Length. */
 const MAX_BUFFERED_RESPONSE_BYTES = 30_000_000;
@@ -12,6 +14,9 @@ const MAX_BUFFERED_RESPONSE_BYTES = 30_000_000;
 const MIN_COMPRESSION_BYTES = 1024;
 
 const STREAM_CHUNK_BYTES = 64 * 1024;
+
+/** Higher levels take much longer, and make responses only slightly smaller. */
+const COMPRESSION_LEVEL = 1;
 
 /** If a response is sent before its request is complete, the rest of the request is discarded for at most this long. */
 const LINGER = { idleMs: 2_000, maxMs: 5_000 };
@@ -27,64 +32,86 @@ export interface OutgoingResponse {
 type ClientContext = Pick<WorkContext, 'signal' | 'counters'>;
 
 /**
- * Sends a response, compressed if it is large enough and the client accepts that. Up to
- * {@link MAX_BUFFERED_RESPONSE_BYTES} it is buffered and sent with its Content-Length. If it is
- * larger, the buffer is sent, and what remains follows in chunks.
+ * Sends a response, compressed if it is large enough and the client accepts that. It is buffered and sent with its
+ * Content-Length if it has at most {@link MAX_BUFFERED_RESPONSE_BYTES} and the memory share can hold it. Otherwise the
+ * buffer is sent, and what remains follows in chunks.
  *
  * While the response is buffered, an error of the body can still become an error response. After
  * that, only {@link ServerResponse.destroy} tells the client that the response is incomplete. The
  * body is no longer read once the client has disconnected.
  *
  * @param context its signal ends the wait for a client that reads slowly; a signal that has already aborted is ignored
- * @returns whether the operating system has the whole response; false if the client left, or got another one, before that
+ * @throws ClientGoneError if the client left, or got another response, before the operating system had the whole response
  * @throws what the body throws, and ApiError request_timeout
  */
 export async function sendResponse(
   response: ServerResponse,
-  { status = 200, headers = {}, body }: OutgoingResponse,
+  outgoing: OutgoingResponse,
   context: ClientContext,
-): Promise<boolean> {
-  const chunks = toChunks(typeof body === 'object' ? body : [body ?? '']);
+  share: MemoryShare,
+): Promise<void> {
+  const { body } = outgoing;
+  const isStream = typeof body === 'object';
+  const chunks = toChunks(isStream ? body : [body ?? '']);
   const { value: first = Buffer.alloc(0) } = await chunks.next();
-  const isGzip = first.length >= MIN_COMPRESSION_BYTES && acceptsGzip(response.req);
-  const begin = (length?: number) => {
-    response.statusCode = status;
-    if (body !== undefined) response.appendHeader('Vary', 'Accept-Encoding');
-    const all = {
-      ...COMMON_HEADERS,
-      ...(body !== undefined && { 'Content-Type': 'application/json; charset=utf-8' }),
-      ...(isGzip && { 'Content-Encoding': 'gzip' }),
-      ...(body !== undefined && length !== undefined && { 'Content-Length': length }),
-      // The connection is not used again after a response to an incomplete request, because the body may never end.
-      ...(!response.req.complete && { Connection: 'close' }),
-      ...headers,
-    };
-    for (const [name, value] of Object.entries(all)) response.setHeader(name, value);
+  const canBuffer = (bytes: number) => !isStream || (bytes <= MAX_BUFFERED_RESPONSE_BYTES && share.tryResize(bytes));
+  const send = async (encoded: AsyncIterable<Buffer>, encoding: Record<string, string>) => {
+    const buffered: Buffer[] = [];
+    let bytes = 0;
+    let hasBegun = false;
+    for await (const chunk of encoded) {
+      assertConnected(response);
+      buffered.push(chunk);
+      bytes += chunk.length;
+      if (!hasBegun && canBuffer(bytes)) continue;
+      if (!hasBegun) setHead(response, outgoing, encoding);
+      hasBegun = true;
+      for (const held of buffered.splice(0)) await writeAtClientsPace(response, held, context);
+      share.release();
+    }
+    assertConnected(response);
+    if (!hasBegun) setHead(response, outgoing, { ...encoding, 'Content-Length': bytes });
+    // Chunks are written one by one, because joining them would double their memory.
+    for (const held of buffered) response.write(held);
   };
 
-  const buffered: Buffer[] = [];
-  let bytes = 0;
   const all = prepend(first, chunks);
-  for await (const chunk of isGzip ? gzip(all) : all) {
-    const hasBegun = bytes > MAX_BUFFERED_RESPONSE_BYTES;
-    if (response.destroyed || response.headersSent !== hasBegun) return false;
-    buffered.push(chunk);
-    bytes += chunk.length;
-    if (bytes <= MAX_BUFFERED_RESPONSE_BYTES) continue;
-    if (!hasBegun) begin();
-    for (const held of buffered.splice(0)) await writeAtClientsPace(response, held, context);
+  if (first.length >= MIN_COMPRESSION_BYTES && acceptsGzip(response.req)) {
+    const gzip = createGzip({ level: COMPRESSION_LEVEL, chunkSize: STREAM_CHUNK_BYTES });
+    // `pipeline` ends all its streams after an error of any of them, and throws that error.
+    await pipeline(all, gzip, (encoded: AsyncIterable<Buffer>) => send(encoded, { 'Content-Encoding': 'gzip' }));
+  } else {
+    await send(all, {});
   }
-  const hasBegun = bytes > MAX_BUFFERED_RESPONSE_BYTES;
-  if (response.destroyed || response.headersSent !== hasBegun) return false;
-  if (!hasBegun) begin(bytes);
-  // Chunks are written one by one, because joining them would double their memory.
-  for (const held of buffered) response.write(held);
   // Sends the head of a response without a body.
   response.flushHeaders();
-  const isSent = await waitForClient(response, context, (done) => response.write('', done));
+  await waitForClient(response, context, (done) => response.write('', done));
   if (response.req.complete) response.end();
   else lingerAndClose(response);
-  return isSent;
+}
+
+/** @throws ClientGoneError if the client has got another response, such as the 500 of a stop */
+function setHead(
+  response: ServerResponse,
+  { status = 200, headers, body }: OutgoingResponse,
+  bodyHeaders: Record<string, string | number>,
+): void {
+  if (response.headersSent) throw new ClientGoneError('the client got another response');
+  response.statusCode = status;
+  if (body !== undefined) response.appendHeader('Vary', 'Accept-Encoding');
+  const all = {
+    ...COMMON_HEADERS,
+    ...(body !== undefined && { 'Content-Type': 'application/json; charset=utf-8', ...bodyHeaders }),
+    // The connection is not used again after a response to an incomplete request, because the body may never end.
+    ...(!response.req.complete && { Connection: 'close' }),
+    ...headers,
+  };
+  for (const [name, value] of Object.entries(all)) response.setHeader(name, value);
+}
+
+/** @throws ClientGoneError */
+function assertConnected(response: ServerResponse): void {
+  if (response.destroyed) throw new ClientGoneError('the client left before its response was complete');
 }
 
 const COMMON_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
@@ -109,34 +136,30 @@ async function* prepend(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenera
 const acceptsGzip = (request: IncomingMessage): boolean =>
   new Negotiator(request).encodings(['gzip', 'identity'])[0] === 'gzip';
 
-/** Level 1, because higher ones take much longer, and make responses only slightly smaller. */
-const gzip = (chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> =>
-  Readable.from(chunks).compose(createGzip({ level: 1, chunkSize: STREAM_CHUNK_BYTES })) as AsyncIterable<Buffer>;
-
 async function writeAtClientsPace(response: ServerResponse, chunk: Buffer, context: ClientContext): Promise<void> {
-  if (response.destroyed || response.write(chunk)) return;
-  await waitForClient(response, context, (done) => response.once('drain', done));
+  assertConnected(response);
+  if (!response.write(chunk)) await waitForClient(response, context, (done) => response.once('drain', done));
 }
 
 /**
- * Calls `start`, and waits until it calls `done` or the client leaves.
+ * Calls `start`, and waits until it calls `done`.
  *
- * @returns false for an error of `done`, or if the client left
+ * @throws ClientGoneError for an error of `done`, or if the client leaves
  * @throws ApiError request_timeout
  */
 async function waitForClient(
   response: ServerResponse,
   { signal, counters }: ClientContext,
   start: (done: (error?: Error | null) => void) => void,
-): Promise<boolean> {
-  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-  const leave = () => resolve(false);
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+  const leave = () => reject(new ClientGoneError('the client left before its response was complete'));
   const abort = () => reject(new ApiError('request_timeout', 'the client did not read the response in time'));
   response.once('close', leave);
   signal.addEventListener('abort', abort);
-  start((error) => resolve(!error));
+  start((error) => (error ? leave() : resolve(undefined)));
   try {
-    return await measurePhase(counters, 'client', () => promise);
+    await measurePhase(counters, 'client', () => promise);
   } finally {
     response.off('close', leave);
     signal.removeEventListener('abort', abort);

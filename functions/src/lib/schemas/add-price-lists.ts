@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { findDocumentIdProblem, MAX_DOCUMENT_ID_BYTES } from '../document-id';
 import { ValidationError, type FieldError } from '../errors';
-import type { MemberNames, ParsedJson } from '../json';
-import { describeReceived, expectedError, LONE_SURROGATE_MESSAGE, toFieldErrors } from './fields';
+import { describeReceived, expectedError, LONE_SURROGATE_MESSAGE, toFieldErrors, toShape } from './fields';
 import { infoSchema, type PriceListInfo } from './info';
 
 export { infoSchema, type PriceListInfo };
@@ -48,49 +47,62 @@ export const addPriceListsRequestSchema = z
   })
   .meta({ id: 'AddPriceListsRequest' });
 
-/** The prices of each product by its id. */
-export type Products = ReadonlyMap<string, ProductPrices>;
+export const priceListsShape = toShape(addPriceListsRequestSchema);
+
+export interface Products {
+  /** In code-unit order. */
+  ids: readonly string[];
+  prices: ReadonlyMap<string, ProductPrices>;
+}
+
+/** @throws Error for an id that is not one of the products */
+export function getPrices({ prices }: Products, id: string): ProductPrices {
+  const found = prices.get(id);
+  if (found === undefined) throw new Error('a product has no prices');
+  return found;
+}
 
 export interface PriceListSubmission {
   info: PriceListInfo;
-  /** In code-unit order of their ids. */
   products: Products;
 }
 
 export const MAX_FIELD_ERRORS = 100;
 
-/** @throws ValidationError with at most {@link MAX_FIELD_ERRORS} errors, those of `info` first */
-export function parsePriceLists({ value, ...names }: ParsedJson): PriceListSubmission {
-  if (!isObject(value)) {
-    throw new ValidationError([{ path: 'body', message: expectedError('an object').error({ input: value }) }]);
+/**
+ * @param body what {@link addPriceListsRequestSchema} reads of a JSON text
+ * @throws ValidationError with at most {@link MAX_FIELD_ERRORS} errors, those of `info` first
+ */
+export function parsePriceLists(body: unknown): PriceListSubmission {
+  if (!isObject(body)) {
+    throw new ValidationError([{ path: 'body', message: expectedError('an object').error({ input: body }) }]);
   }
-  const info = infoSchema.safeParse(value['info']);
+  const info = infoSchema.safeParse(body['info']);
   const errors = info.success ? [] : toFieldErrors(info.error, ['info']);
-  const products = parseProducts(value['products'], names, errors);
+  const products = parseProducts(body['products'], errors);
   if (info.success && errors.length === 0) return { info: info.data, products };
   throw new ValidationError(errors.slice(0, MAX_FIELD_ERRORS), errors.length < MAX_FIELD_ERRORS);
 }
 
-/** Adds errors to those of `info`, and stops at the last that a response can have. */
-function parseProducts(value: unknown, { getName, getMember }: MemberNames, errors: FieldError[]): Products {
-  const found = new Map<string, ProductPrices>();
-  if (!isObject(value)) {
+/** Adds errors to those of `info`, and stops at the last that a response can have. The result is valid only if there are none. */
+function parseProducts(value: unknown, errors: FieldError[]): Products {
+  if (!(value instanceof Map)) {
     const message = `Expected an object of product identifiers to prices, received ${describeReceived(value)}`;
     errors.push({ path: 'products', message });
-    return found;
+    return { ids: [], prices: new Map() };
   }
+  const products = value as Map<string, unknown>;
   // Without a comparison function, strings are sorted in code-unit order, and faster.
-  const ids = Object.keys(value).map(getName).sort();
+  const ids = [...products.keys()].sort();
   if (ids.length === 0) errors.push({ path: 'products', message: 'Expected at least one product' });
   for (const id of ids) {
     if (errors.length >= MAX_FIELD_ERRORS) break;
-    const prices = value[getMember(id)];
+    const prices = products.get(id);
     const idError = validateProductId(id);
     if (idError !== undefined) errors.push({ path: `products.${toShownId(id)}`, message: idError });
-    if (isPrices(prices)) found.set(id, copyPrices(prices));
-    else errors.push(...getPriceErrors(id, prices));
+    if (!isPrices(prices)) errors.push(...getPriceErrors(id, prices));
   }
-  return found;
+  return { ids, prices: products as Map<string, ProductPrices> };
 }
 
 /** True exactly if {@link productPricesSchema} accepts the value. zod takes more than ten times as long. */
@@ -98,12 +110,6 @@ const isPrices = (value: unknown): value is ProductPrices =>
   isObject(value) && isPrice(value['price_list_price']) && isPrice(value['expected_forward_cost_price']);
 
 const isPrice = (value: unknown): boolean => typeof value === 'number' && value >= 0 && value < Infinity;
-
-/** Leaves out unknown members, which could take much memory, and turns -0 into 0. */
-const copyPrices = ({ price_list_price, expected_forward_cost_price }: ProductPrices): ProductPrices => ({
-  price_list_price: price_list_price + 0,
-  expected_forward_cost_price: expected_forward_cost_price + 0,
-});
 
 function getPriceErrors(id: string, value: unknown): FieldError[] {
   const { error } = productPricesSchema.safeParse(value);

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ValidationError, type FieldError } from '../errors';
+import type { Shape } from '../json';
 
 /** Rules that the fields of all bodies share, and their errors. Strings are not trimmed. */
 
@@ -41,6 +42,35 @@ export const textField = z
     description: `Not empty, at most ${MAX_TEXT_BYTES} bytes of UTF-8, no lone surrogate. Not trimmed.`,
     minLength: 1,
   });
+
+/**
+ * Returns what a schema reads of a JSON text: the members that its objects declare, and the values of its records.
+ *
+ * @throws Error for a kind of schema that no body has so far, because its values might not be read
+ */
+export function toShape(schema: z.core.$ZodType): Shape {
+  const { def } = (schema as z.ZodType)._zod as { def: z.core.$ZodTypes['_zod']['def'] };
+  switch (def.type) {
+    case 'object':
+      return {
+        kind: 'object',
+        members: Object.entries(def.shape).map(([name, value]) => ({ name, shape: toShape(value) })),
+      };
+    case 'record':
+      return { kind: 'map', values: toShape(def.valueType) };
+    case 'optional':
+      return toShape(def.innerType);
+    case 'pipe':
+      return toShape(def.in);
+    case 'string':
+    case 'number':
+    case 'enum':
+    case 'union':
+      return { kind: 'scalar' };
+    default:
+      throw new Error(`lib/json.ts reads no value for a schema of the type ${def.type}`);
+  }
+}
 
 /** @throws ValidationError with all field errors */
 export function validate<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {

@@ -34,9 +34,7 @@ export const supplyOrdersInvoicesRequestSchema = teamDateRangeSchema
     status: z
       // A union, because code generators drop the null of an enum that mixes types.
       .union([z.literal([0, 1]).meta({ type: 'integer' }), z.null()], expectedError('0, 1 or null', 'number'))
-      .describe('`null` for supply orders of any status. What 0 and 1 mean is not defined: ask support.')
-      // -0 counts as 0.
-      .transform((status) => (status === 0 ? 0 : status)),
+      .describe('`null` for supply orders of any status. What 0 and 1 mean is not defined: ask support.'),
   })
   .meta({ id: 'SupplyOrdersInvoicesRequest' });
 export type SupplyOrdersInvoicesRequest = z.output<typeof supplyOrdersInvoicesRequestSchema>;

@@ -1,10 +1,15 @@
 import fc from 'fast-check';
-import { countValues, parseJson } from '../../../src/lib/json';
+import { MAX_DEPTH, scanJson, type Shape } from '../../../src/lib/json';
+import { catchValidationError } from '../../../../test/harness/validation';
 import { anyCharacter } from '../../../../test/harness/arbitrary-text';
+import { parseIndependently, select } from '../../../../test/harness/independent-json';
 
 const special = fc.constantFrom('\\', '"', '\n', '/', '~', '5', '{', ',', ':', '__proto__', '𝄞', '\ud800', '\ufeff');
 
-/** Generates a value, and JSON of it in which random characters are escaped and members repeated. */
+const SCALAR: Shape = { kind: 'scalar' };
+const MAP = { kind: 'map', values: { kind: 'map', values: { kind: 'map', values: SCALAR } } } as const satisfies Shape;
+
+/** Generates JSON in which random characters are escaped and members repeated. */
 const written = fc
   .tuple(fc.jsonValue({ stringUnit: fc.oneof(special, anyCharacter) }), fc.infiniteStream(fc.boolean()))
   .map(([value, flags]) => {
@@ -23,94 +28,115 @@ const written = fc
       });
       return `{${members.join()}}`;
     };
-    return { value, json: write(value) };
+    return write(value);
   });
-
-/** Replaces each member's name in a parsed value with the name that the text has. */
-function restoreNames(value: unknown, getName: (member: string) => string): unknown {
-  if (Array.isArray(value)) return value.map((each) => restoreNames(each, getName));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [getName(name), restoreNames(each, getName)]));
-}
-
-test('any JSON is parsed to the value that it was written from, whatever its names and escapes', () =>
-  fc.assert(
-    fc.property(written, ({ json, value }) => {
-      const parsed = parseJson(json);
-      expect(restoreNames(parsed.value, parsed.getName)).toEqual(value);
-    }),
-    { numRuns: 2_000 },
-  ));
 
 /** Generates JSON in which a short text, which can be empty, replaces up to two characters. */
 const nearlyJson = fc
   .tuple(written, fc.nat(), fc.constantFrom('', '"', '{', '}', ',', ':', '\\', '\\u12', '\u0001'), fc.nat({ max: 2 }))
-  .map(([{ json }, place, put, dropped]) => {
+  .map(([json, place, put, dropped]) => {
     const index = place % (json.length + 1);
     return json.slice(0, index) + put + json.slice(index + dropped);
   });
 
-function isJson(json: string, parse: (text: string) => unknown): boolean {
-  try {
-    parse(json);
-    return true;
-  } catch (error) {
-    expect(error).toBeInstanceOf(SyntaxError);
-    return false;
-  }
-}
+const scan = (json: string, shape: Shape = MAP, maxEntries = Infinity) =>
+  scanJson(Buffer.from(json), shape, maxEntries);
 
-test('a text is rejected if and only if JSON.parse rejects it', () =>
+/** Returns the message of the error that a text gets; undefined if it is JSON. */
+const getMessage = (json: string) => catchValidationError(() => scan(json))?.errors[0]?.message;
+
+test('any JSON is read as another parser reads it, whatever its names and escapes', () =>
   fc.assert(
-    fc.property(nearlyJson, (json) => {
-      expect(isJson(json, parseJson)).toBe(isJson(json, JSON.parse));
+    fc.property(written, (json) => {
+      const text = Buffer.from(json).toString();
+      expect(scan(text)).toEqual(select(parseIndependently(text)?.value, MAP));
     }),
     { numRuns: 2_000 },
   ));
 
-test('parseJson gives JSON.parse no text with a backslash in a name', () =>
+test('a text is rejected if and only if another parser rejects it', () =>
   fc.assert(
-    fc.property(written, ({ json }) => {
-      const parse = jest.spyOn(JSON, 'parse');
-      parseJson(json);
-      const texts = parse.mock.calls.map(([each]) => each);
-      parse.mockRestore();
-      const strings = texts.flatMap((each) => [...each.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?/g)]);
-      for (const [, string, colon] of strings)
-        expect([string, colon]).not.toEqual([expect.stringContaining('\\'), colon ?? '']);
+    fc.property(nearlyJson, (json) => {
+      const text = Buffer.from(json).toString();
+      const isRejected = parseIndependently(text) === undefined;
+      expect([text, getMessage(text)]).toEqual([
+        text,
+        isRejected ? expect.stringMatching(/^Expected JSON, received other text at position \d+$/) : undefined,
+      ]);
     }),
-    { numRuns: 300 },
+    { numRuns: 2_000 },
   ));
 
-test('a member has its decoded name, unless that begins with ~ or needs a backslash in JSON', () => {
-  expect(parseJson('{"te\\u0061m_id":1,"\\u007e":2,"\\n":3}').value).toEqual({ team_id: 1, '~~007e': 2, '~~000a': 3 });
-});
-test('a name with a backslash is not confused with a similar earlier name', () => {
-  // Only objects of this test begin with `only here`, so V8 expects that the name of the first object follows again.
-  for (const name of ['5\\', '5"']) {
-    const { value, getName } = parseJson(`{"only here":0,${JSON.stringify(name)}:1}`);
-    expect(Object.keys(value as object).map(getName)).toEqual(['only here', name]);
-  }
+test.each([
+  ...['0', '-0', '10', '-1.5', '0.1', '1e5', '1E+05', '2e-7', '123e300', 'true', 'false', 'null', '{"":0}'],
+  ...['""', String.raw`"\"\\\/\b\f\n\r\t"`, String.raw`"\u00e9\uD834\uDD1E\ud800"`, '"\u007f\u2028"', '"𝄞"'],
+  ...['[]', '{}', '[ ]', '{ }', ' \t\n\r[1 , 2]\n', '{"a" : {"a":[{}]}}', '[[],[[]]]'],
+])('%s is JSON', (json) => {
+  expect(getMessage(json)).toBeUndefined();
 });
 
-test('an error says its position only in a text without escaped names', () => {
-  expect(() => parseJson('{"a":1,}')).toThrow(/at position 7/);
-  for (const text of ['{"\\n":1,}', '{"\\x":1}'])
-    expect(() => parseJson(text)).toThrow(/^a text with rewritten names is not JSON$/);
-  expect(() => parseJson('{"a":"\\n",}')).toThrow(/at position 10/);
-});
-
-test('arrays nested 100,000 levels deep are parsed', () => {
-  expect(isJson('['.repeat(100_000) + ']'.repeat(100_000), parseJson)).toBe(true);
+/** In each text, ‸ marks the byte that the error names. */
+test.each([
+  ...['0‸1', '-‸', '-‸a', '‸+1', '‸.5', '1.‸', '1.‸e1', '1e‸', '1e+‸', '0‸x1', '1‸_000', '1 ‸2', '‸１'],
+  ...['‸NaN', '‸Infinity', '-‸Infinity', 'tru‸', 'nul‸!', '‸True', 'false‸y', '‸undefined'],
+  ...['"‸', '"a‸', "‸'a'", '"‸\n"', '"‸\t"', '"‸\0"', '"a‸\u001f"', '"\\‸x"', '"\\u12‸G4"', '"\\u123‸"', '"\\‸'],
+  ...['‸', ' ‸', '[‸', '‸]', '[1‸', '[1,‸]', '[‸,1]', '[1 ‸1]', '[1‸}', '[]‸x', '[1‸/**/]', '‸//\n1', '‸\u00a01'],
+  ...['{‸', '{‸a:1}', '{"a"‸}', '{"a":‸}', '{"a" ‸1}', '{"a":1,‸}', '{‸1:1}', '{"a":1‸]', '{}‸{}', '‸\f1'],
+  ...['"é" ‸1', '{"\ufeff":1} ‸\ufeff', '{"a":{"b":[{"c":[1,2,‸NaN]}]}}'],
+])('%j is not JSON', (marked) => {
+  const [before = '', after = ''] = marked.split('‸');
+  const message = `Expected JSON, received other text at position ${Buffer.byteLength(before)}`;
+  expect(getMessage(before + after)).toBe(message);
 });
 
 test.each([
-  ['[]', 1],
-  ['{"a":[1,2],"b":{}}', 5],
-  ['["[,{"]', 1],
-  [String.raw`["\",[",1]`, 2],
-  [String.raw`["\\",[]]`, 3],
-  ['"[', 0],
-])('countValues counts the commas and opening brackets of %s outside strings: %d', (json, count) => {
-  expect(countValues(json)).toBe(count);
+  ['arrays', '[', ']'],
+  ['objects', '{"a":', '}'],
+])('%s are read to a depth of 1,000', (_, open, close) => {
+  const nest = (depth: number) => open.repeat(depth) + (open === '[' ? '' : '0') + close.repeat(depth);
+  expect(getMessage(nest(MAX_DEPTH))).toBeUndefined();
+  const message = 'Expected JSON nested at most 1000 deep, received deeper';
+  expect(getMessage(nest(MAX_DEPTH + 1))).toBe(message);
+  expect(getMessage(open.repeat(10_000_000))).toBe(message);
+});
+
+describe('an object with named members', () => {
+  const SHAPE: Shape = {
+    kind: 'object',
+    members: [
+      { name: 'name', shape: SCALAR },
+      { name: 'prices', shape: { kind: 'object', members: [{ name: 'price', shape: SCALAR }] } },
+    ],
+  };
+
+  test.each<[string, unknown]>([
+    ['{"name":"a","other":{"name":1},"prices":{"price":1.5,"x":[{}]}}', { name: 'a', prices: { price: 1.5 } }],
+    // The last member of a name counts, of whatever kind, and however its name is written.
+    ['{"name":1,"prices":{"price":1},"n\\u0061me":[1],"prices":{}}', { name: [], prices: {} }],
+    ['{"name":{"name":2},"prices":null}', { name: {}, prices: null }],
+    ['{"name ":1,"Name":1,"nam":1,"names":1,"\\n":1,"__proto__":{"name":1},"constructor":1}', {}],
+    ['[{"name":1}]', []],
+    ['-0', 0],
+  ])('is read from %s', (json, expected) => {
+    expect(scan(json, SHAPE)).toEqual(expected);
+  });
+});
+
+describe('a map', () => {
+  test('has the last value of each name, also of names that objects have', () => {
+    const json = '{"a":1,"__proto__":2,"\\u0061":3,"constructor":4,"":5,"34":6,"a":"7"}';
+    const members = [
+      ['a', '7'],
+      ['__proto__', 2],
+      ['constructor', 4],
+      ['', 5],
+      ['34', 6],
+    ] as const;
+    expect(scan(json, { kind: 'map', values: SCALAR })).toEqual(new Map<string, unknown>(members));
+  });
+
+  test('has a maximum number of members, repeated ones included', () => {
+    expect(scan('{"a":1,"a":2}', MAP, 2)).toEqual(new Map([['a', 2]]));
+    expect(() => scan('{"a":1,"a":2,"a":3}', MAP, 2)).toThrow('more than 2 (products)');
+  });
 });

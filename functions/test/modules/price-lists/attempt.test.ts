@@ -25,13 +25,10 @@ const isEntriesOf = (list: string) => (call: Call<'Commit'>) =>
 
 describe('the batches of a list', () => {
   /** Creates products. The price of each is the number in its id, and its cost is the negative of that number. */
-  const createProducts = (count: number) =>
-    new Map(
-      Array.from(
-        { length: count },
-        (_, i) => [`${i}`, { price_list_price: i, expected_forward_cost_price: -i }] as const,
-      ),
-    );
+  const createProducts = (count: number) => {
+    const ids = Array.from({ length: count }, (_, i) => `${i}`);
+    return { ids, prices: new Map(ids.map((id, i) => [id, { price_list_price: i, expected_forward_cost_price: -i }])) };
+  };
 
   test('have each product once, with the price of that list, and are as few as their size allows', () =>
     fc.assert(

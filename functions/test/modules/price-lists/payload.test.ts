@@ -30,7 +30,7 @@ function createRandomSubmission(count: number): PriceListSubmission {
   const prices = { price_list_price: 1, expected_forward_cost_price: 0.5 };
   const ids = Array.from({ length: count }, () => randomBytes(1_050).toString('base64url'));
   const { info } = parseSubmission(createPriceListBody(1));
-  return { info, products: new Map(ids.map((id) => [id, prices])) };
+  return { info, products: { ids, prices: new Map(ids.map((id) => [id, prices])) } };
 }
 
 describe('the fingerprint', () => {

@@ -4,20 +4,22 @@ import { createServer, get, type IncomingMessage, type Server, type ServerRespon
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { ClientGoneError } from '../../../../src/lib/errors';
+import { MemoryBudget } from '../../../../src/lib/http/memory-budget';
 import { sendResponse, type OutgoingResponse } from '../../../../src/lib/http/response';
 import { createWorkContext } from '../../../../src/lib/work-context';
 import { sendRequest } from '../../../../../dev/run/http';
 
 let server: Server;
 let respond: (response: ServerResponse) => Promise<unknown>;
-/** What {@link sendResponse} returned, or threw. */
+/** What `respond` returned; `gone` or the error if it threw. */
 let sent: Promise<unknown>;
 
 beforeAll(async () => {
   server = createServer((_, response) => {
     sent = respond(response).catch((error: unknown) => {
       response.destroy();
-      return error;
+      return error instanceof ClientGoneError ? 'gone' : error;
     });
   });
   server.listen(0, '127.0.0.1');
@@ -31,12 +33,24 @@ afterAll(async () => {
 
 const context = createWorkContext(new AbortController().signal);
 
+const budget = new MemoryBudget(Infinity);
+
+/** Sends a response. @returns `sent` */
+async function respondWith(
+  response: ServerResponse,
+  outgoing: OutgoingResponse,
+  { share = budget.createShare(), work = context } = {},
+) {
+  await sendResponse(response, outgoing, work, share);
+  return 'sent';
+}
+
 const getPort = () => (server.address() as AddressInfo).port;
 
 const send = (headers = {}) => sendRequest(getPort(), { method: 'GET', headers });
 
 async function fetchResponse(outgoing: OutgoingResponse, acceptEncoding?: string) {
-  respond = (response) => sendResponse(response, outgoing, context);
+  respond = (response) => respondWith(response, outgoing);
   const response = await send(acceptEncoding === undefined ? {} : { 'accept-encoding': acceptEncoding });
   return { ...response, result: await sent };
 }
@@ -59,7 +73,7 @@ const KIB = 1024;
 test('a response has its status, its headers, and those of JSON', async () => {
   const headers = { 'X-One': '1' };
   const { status, headers: received, text, result } = await fetchResponse({ status: 404, headers, body: '{"é":1}' });
-  expect([status, text, result]).toEqual([404, '{"é":1}', true]);
+  expect([status, text, result]).toEqual([404, '{"é":1}', 'sent']);
   expect(received).toMatchObject({
     'x-one': '1',
     'content-type': 'application/json; charset=utf-8',
@@ -78,12 +92,13 @@ test('a response without a body has no headers of a body', async () => {
 });
 
 test('a second response to the same request is dropped', async () => {
+  let first: string | undefined;
   respond = async (response) => {
-    const results = [await sendResponse(response, { body: '1' }, context)];
-    return [...results, await sendResponse(response, { status: 500, body: '2' }, context)];
+    first = await respondWith(response, { body: '1' });
+    return respondWith(response, { status: 500, body: '2' });
   };
   expect(await send()).toMatchObject({ status: 200, text: '1' });
-  expect(await sent).toEqual([true, false]);
+  expect([first, await sent]).toEqual(['sent', 'gone']);
 });
 
 describe('the encoding', () => {
@@ -138,7 +153,7 @@ describe('a large response', () => {
     const body = stream(...times(31), 'end');
     const { status, headers, bytes, result } = await fetchResponse({ status: 201, headers: { 'X-One': '1' }, body });
     expect(headers).toMatchObject({ 'transfer-encoding': 'chunked', 'x-one': '1' });
-    expect([status, bytes.length, bytes.subarray(-4).toString(), result]).toEqual([201, 31_000_003, 'xend', true]);
+    expect([status, bytes.length, bytes.subarray(-4).toString(), result]).toEqual([201, 31_000_003, 'xend', 'sent']);
   });
 
   test('does not begin until it exceeds the maximum buffered size, so an error can still become a response', async () => {
@@ -147,12 +162,23 @@ describe('a large response', () => {
         yield* stream(...times(30));
         throw new Error('the database is gone');
       };
-      await expect(sendResponse(response, { body: body() }, context)).rejects.toThrow('the database is gone');
+      await expect(respondWith(response, { body: body() })).rejects.toThrow('the database is gone');
       response.writeHead(500).end('error');
     };
     const { status, headers, text } = await send();
     expect([status, headers['content-type'], text]).toEqual([500, undefined, 'error']);
   });
+});
+
+test('a response begins early if the memory of the instance cannot hold it', async () => {
+  const small = new MemoryBudget(500_000);
+  const other = small.createShare();
+  expect(other.tryResize(300_000)).toBe(true);
+  const body = () => stream(...Array<string>(3).fill('x'.repeat(100_000)));
+  respond = (response) => respondWith(response, { body: body() }, { share: small.createShare() });
+  expect((await send()).headers).toMatchObject({ 'transfer-encoding': 'chunked' });
+  other.release();
+  expect((await send()).headers).toMatchObject({ 'content-length': '300000' });
 });
 
 test('a response stops reading when its client disconnects', async () => {
@@ -164,10 +190,10 @@ test('a response stops reading when its client disconnects', async () => {
         yield* stream(createText(70 * KIB));
       }
     };
-    return sendResponse(response, { body: body() }, context);
+    return respondWith(response, { body: body() });
   };
   await expect(send()).rejects.toThrow();
-  expect(await sent).toBe(false);
+  expect(await sent).toBe('gone');
   expect(reads).toBeLessThan(10);
 });
 
@@ -190,7 +216,7 @@ test.each([undefined, 'gzip'])(
       const body = async function* () {
         for (; reads < 110; reads += 1) yield* stream(text);
       };
-      return sendResponse(response, { body: body() }, context);
+      return respondWith(response, { body: body() });
     };
     const incoming = await openWithoutReading();
     let before = -1;
@@ -201,7 +227,7 @@ test.each([undefined, 'gzip'])(
     // About 30 MB is buffered in the process, and a few MB more in both sockets.
     expect(reads).toBeLessThan(90);
     incoming.resume();
-    expect(await sent).toBe(true);
+    expect(await sent).toBe('sent');
     expect(reads).toBe(110);
   },
 );
@@ -214,7 +240,7 @@ test.each([
   const outcomes: unknown[] = [];
   respond = (response) => {
     const body = stream(...Array<string>(count).fill('x'.repeat(1_000_000)));
-    const sending = sendResponse(response, { body }, createWorkContext(timeout.signal));
+    const sending = respondWith(response, { body }, { work: createWorkContext(timeout.signal) });
     return sending.finally(() => outcomes.push('ended'));
   };
   const incoming = await openWithoutReading();
@@ -241,7 +267,7 @@ describe('a response to an incomplete request', () => {
     const responded = Promise.withResolvers<unknown>();
     respond = async (given) => {
       response = given;
-      const result = await sendResponse(given, outgoing, context);
+      const result = await respondWith(given, outgoing);
       responded.resolve(result);
       return result;
     };
@@ -249,7 +275,7 @@ describe('a response to an incomplete request', () => {
     socket = connect(getPort(), '127.0.0.1').on('error', () => undefined);
     socket.on('data', (bytes: Buffer) => (received += bytes.toString()));
     socket.write('POST / HTTP/1.1\r\nHost: service\r\nContent-Length: 100000000\r\n\r\n');
-    expect(await responded.promise).toBe(true);
+    expect(await responded.promise).toBe('sent');
     await settle();
   }
 

@@ -1,11 +1,9 @@
-import { parseJson } from '../../../../src/lib/json';
+import { infoSchema, MAX_FIELD_ERRORS, productPricesSchema } from '../../../../src/lib/schemas/add-price-lists';
 import {
-  infoSchema,
-  MAX_FIELD_ERRORS,
-  parsePriceLists,
-  productPricesSchema,
-} from '../../../../src/lib/schemas/add-price-lists';
-import { createPriceListBody } from '../../../../../test/harness/submissions';
+  createPriceListBody,
+  parseSubmissionText as parse,
+  toPricesById,
+} from '../../../../../test/harness/submissions';
 import {
   catchValidationError,
   findInvalidPaths,
@@ -18,7 +16,6 @@ const { info } = createPriceListBody(0);
 const INFO = JSON.stringify(info);
 const VALID = '{"price_list_price":1,"expected_forward_cost_price":1}';
 
-const parse = (json: string) => parsePriceLists(parseJson(json));
 const parseInfo = (changed: object) =>
   parse(`{"info":${JSON.stringify({ ...info, ...changed })},"products":{"a":${VALID}}}`);
 const parseProducts = (products: string) => parse(`{"info":${INFO},"products":${products}}`);
@@ -43,7 +40,9 @@ describe('a submission', () => {
     ];
     const submission = parse(`{"products":{${members.join()}},"info":${INFO}}`);
     expect(submission.info).toEqual({ ...info, currency_iso: 'USD' });
-    expect([...submission.products].map(([id, prices]) => [id, ...Object.values(prices)])).toEqual([
+    expect(
+      toPricesById(submission).map(([id, prices]) => [id, prices.price_list_price, prices.expected_forward_cost_price]),
+    ).toEqual([
       ['10', 3, 0],
       ['9', 4, 0],
       ['a', 7, 0],
@@ -56,14 +55,14 @@ describe('a submission', () => {
   test('has each identifier decoded, so that two spellings of one identifier are one product', () => {
     const ids = ['constructor', 'a"b', '"', '\\', 'a\nb', '\u0001', 'é'];
     const { products } = parseProducts(`{${ids.map((id) => `${JSON.stringify(id)}:${VALID}`).join()}}`);
-    expect([...products.keys()]).toEqual(ids.sort());
+    expect(products.ids).toEqual(ids.sort());
     const escaped = parseProducts(`{"a\\"":${product(1)},"\\u0061\\u0022":${product(2)}}`);
-    expect([...escaped.products]).toEqual([['a"', { price_list_price: 2, expected_forward_cost_price: 0 }]]);
+    expect(toPricesById(escaped)).toEqual([['a"', { price_list_price: 2, expected_forward_cost_price: 0 }]]);
   });
 
   test('uses the last of several `products` members', () => {
     const { products } = parse(`{"products":{"a":${VALID},"bad/id":1},"info":${INFO},"products":{"b":${VALID}}}`);
-    expect([...products.keys()]).toEqual(['b']);
+    expect(products.ids).toEqual(['b']);
   });
 
   test('has -0 as 0, prices of any size, and no unknown field', () => {
@@ -72,7 +71,7 @@ describe('a submission', () => {
       `{"info":{"unknown":1,${INFO.slice(1)},"products":{"a":${prices},"b":${product(5e-324, 0)}},"unknown":1}`,
     );
     expect(submission.info).toEqual({ ...info, currency_iso: 'USD' });
-    expect([...submission.products]).toEqual([
+    expect(toPricesById(submission)).toEqual([
       ['a', { price_list_price: 0, expected_forward_cost_price: Number.MAX_VALUE }],
       ['b', { price_list_price: 5e-324, expected_forward_cost_price: 0 }],
     ]);

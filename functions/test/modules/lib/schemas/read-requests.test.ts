@@ -90,7 +90,6 @@ test.each<[Name, unknown, string]>([
   expect(catchValidationError(() => parse(name, { status }))?.errors).toEqual([{ path: 'status', message }]);
 });
 
-test('the status -0 of supply orders is 0, and ALL of orders is null', () => {
-  expect(parse('supplyOrdersInvoices', { status: -0 }).status).toBe(0);
+test('the status ALL of orders is null', () => {
   expect(parse('getOrdersByTeam', { status: 'ALL' }).status).toBeNull();
 });

@@ -1,0 +1,28 @@
+/**
+ * Counts what the requests of an instance hold in memory, whether their clients are still there or not, and bounds the
+ * sum (docs/security.md#memory). A request that holds little is not counted, because the budget leaves room for it.
+ */
+export class MemoryBudget {
+  #heldBytes = 0;
+
+  constructor(private readonly maxBytes: number) {}
+
+  /** Creates the share of one request, which is empty at first. */
+  createShare(): MemoryShare {
+    let ownBytes = 0;
+    const tryResize = (bytes: number): boolean => {
+      const heldBytes = this.#heldBytes - ownBytes + bytes;
+      if (bytes > ownBytes && heldBytes > this.maxBytes) return false;
+      this.#heldBytes = heldBytes;
+      ownBytes = bytes;
+      return true;
+    };
+    return { tryResize, release: () => void tryResize(0) };
+  }
+}
+
+export interface MemoryShare {
+  /** @returns false, and changes nothing, if the share would grow beyond what the budget has left */
+  tryResize: (bytes: number) => boolean;
+  release: () => void;
+}

@@ -1,0 +1,48 @@
+/**
+ * What an instance holds in memory at most, computed in one place:
+ *
+ *     the process, with its code and its connections             PROCESS_BYTES
+ *     + for each open request, what does not grow with its data  REQUEST_BYTES
+ *     + what grows with the data of requests                     getMaxHeldBytes, which a MemoryBudget counts
+ *     = MAX_MEMORY_SHARE of the memory of the function
+ *
+ * `npm run bench` measures the parts and their sum (docs/performance.md#memory).
+ */
+
+const MIB = 1024 * 1024;
+
+export const MEMORY_BYTES = { '512MiB': 512 * MIB, '1GiB': 1024 * MIB, '2GiB': 2048 * MIB };
+
+export const MAX_MEMORY_SHARE = 0.6;
+
+const PROCESS_BYTES = 111 * MIB;
+
+/** Two batches of entries, or of documents, in each of the forms that they have on their way. */
+const REQUEST_BYTES = 2 * MIB;
+
+/**
+ * What each byte of a body of add price lists can take until its creation ends: 1 for the body itself, which only the scan
+ * needs, at most 2.5 for its products, and 2 for their copies, such as the compressed payload, and for what V8 has not
+ * collected yet. A product of 59 bytes takes up to 135 as a value, and a character beyond Latin-1 makes each character of
+ * its identifier take two bytes.
+ */
+const HELD_BYTES_PER_BODY_BYTE = 5.5;
+
+/** So many small creations fit at once that only large ones are refused in practice, and yet their number is bounded. */
+const MIN_HELD_BYTES = MIB;
+
+/** Returns what a creation holds at most, from the size of its body in bytes. */
+export const toHeldBytes = (bodyBytes: number): number =>
+  Math.max(MIN_HELD_BYTES, bodyBytes * HELD_BYTES_PER_BODY_BYTE);
+
+export interface FunctionMemory {
+  memory: keyof typeof MEMORY_BYTES;
+  concurrency: number;
+}
+
+/** Returns what all requests of an instance can hold of their data: bodies and what becomes of them, or buffered responses. */
+export const getMaxHeldBytes = ({ memory, concurrency }: FunctionMemory): number =>
+  MAX_MEMORY_SHARE * MEMORY_BYTES[memory] - PROCESS_BYTES - concurrency * REQUEST_BYTES;
+
+/** Before a body of at least this size is scanned, a line of the log names its sender. */
+export const LARGE_BODY_BYTES = MIB;

@@ -1,0 +1,169 @@
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createRandom, spreadSeed } from '../../../dev/random';
+import type { DeployedFunction } from '../../../dev/run/deployed';
+import { operationNames, operations, type OperationName } from '../../../dev/run/operations';
+import {
+  DEPLOYED_HEADERS,
+  getLogged,
+  sendTo,
+  startDeployedPackage,
+  type DeployedPackage,
+} from '../../../test/harness/deployed-package';
+import { createPriceListBody } from '../../../test/harness/submissions';
+import { writeRecords } from '../../../test/harness/stored';
+import { waitFor, waitUntilFired } from '../../../test/harness/wait-for';
+
+/**
+ * No client that leaves ends an instance, whenever it leaves and whatever its response would be. Clients of each kind leave
+ * from a deployed function, and afterwards another client gets its response.
+ */
+
+const SEED = Number(process.env['SEED'] ?? 1);
+const random = createRandom(spreadSeed(SEED));
+
+const ENCODINGS = ['gzip', 'br', 'identity'];
+
+/** How a client leaves. `delay` is before the head of the response, or at any later moment. */
+const LEAVES = {
+  'within 60 ms': async (socket: Socket) => delay(random.next() * 60).then(() => socket.destroy()),
+  'within 60 ms with a reset': async (socket: Socket) => delay(random.next() * 60).then(() => socket.resetAndDestroy()),
+  'at once': (socket: Socket) => Promise.resolve(socket.destroy()),
+  'at the first byte': (socket: Socket) => waitForEvent(socket, 'data').then(() => socket.resetAndDestroy()),
+  'at the end': (socket: Socket) => waitForEvent(socket, 'end').then(() => socket.resetAndDestroy()),
+} satisfies Record<string, (socket: Socket) => Promise<unknown>>;
+
+/** Resolves too if the connection closes first. */
+const waitForEvent = (socket: Socket, event: string): Promise<void> =>
+  new Promise((resolve) => {
+    socket.once(event, () => resolve());
+    socket.once('close', () => resolve());
+    socket.resume();
+  });
+
+interface Sent {
+  method: string;
+  headers?: Record<string, string>;
+  json?: unknown;
+}
+
+/** Sends a request, and leaves. */
+async function leave(port: number, { method, headers, json }: Sent, encoding: string, how: keyof typeof LEAVES) {
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+  await waitForEvent(socket, 'connect');
+  const body = json === undefined ? '' : JSON.stringify(json);
+  const all = {
+    ...DEPLOYED_HEADERS,
+    ...headers,
+    host: 'service',
+    connection: 'close',
+    'accept-encoding': encoding,
+    'content-length': Buffer.byteLength(body),
+  };
+  const head = Object.entries(all).map((header) => header.join(': '));
+  socket.write([`${method} / HTTP/1.1`, ...head, '', body].join('\r\n'));
+  await LEAVES[how](socket);
+  socket.destroy();
+}
+
+/** The collection that an operation reads. */
+const COLLECTIONS: Partial<Record<OperationName, string>> = {
+  getMarkets: 'markets',
+  getTeams: 'teams',
+  getWarehouses: 'warehouses',
+  getOrdersByTeam: 'orders',
+  supplyOrdersInvoices: 'supply_orders',
+};
+
+async function fill({ firestore, db }: DeployedPackage, collection: string, count: number): Promise<void> {
+  firestore.clear();
+  const name = 'A name that is repeated and compresses well. ';
+  const records = Array.from({ length: count }, (_, i) => {
+    const invoices = [{ name, url: `https://example.com/${i}` }];
+    const shared = { team_id: 'team-1', created_at: Date.UTC(2026, 0, 2), invoice_id: name, invoices };
+    return [
+      `${i}`,
+      { ...shared, name: collection === 'markets' ? { en: name + String(i) } : name + String(i) },
+    ] as const;
+  });
+  await writeRecords(db, collection, Object.fromEntries(records));
+}
+
+/** Returns requests with 200s of none, one and many buffers, each after its preparation, and requests that are rejected. */
+function createCases(
+  world: DeployedPackage,
+  name: OperationName,
+): [what: string, sent: () => Sent, prepare?: () => Promise<void>][] {
+  const { method, body: json } = operations[name];
+  const collection = COLLECTIONS[name];
+  const rejected: [string, () => Sent][] = [
+    ['a 401', () => ({ method, headers: { 'x-api-key': 'wrong' }, json })],
+    ['a 405', () => ({ method: 'DELETE' })],
+  ];
+  if (method === 'POST') rejected.push(['a 400', () => ({ method, json: [] })]);
+  if (collection !== undefined) {
+    const sizes = [0, 300, 1_000];
+    return [
+      ...sizes.map((count): [string, () => Sent, () => Promise<void>] => [
+        `${count} records`,
+        () => ({ method, json }),
+        () => fill(world, collection, count),
+      ]),
+      ...rejected,
+    ];
+  }
+  let lists = 0;
+  const createList = (length: number) => () => {
+    lists += 1;
+    return { method, json: createPriceListBody(2, { boq_list_id: `boq-${lists}`, name: 'n'.repeat(length) }) };
+  };
+  const invalid = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`product ${i}`, {}]));
+  return [
+    ['a short response', createList(10)],
+    ['a compressed response', createList(400)],
+    ['a response of many buffers', createList(9_000)],
+    ['100 errors', () => ({ method, json: { ...createPriceListBody(0), products: invalid } })],
+    ...rejected,
+  ];
+}
+
+test.each(operationNames)('%s answers the next client after clients that left', async (name) => {
+  const world = await startDeployedPackage();
+  const running = await world.start(name);
+  for (const [what, createRequest, prepare] of createCases(world, name)) {
+    await prepare?.();
+    for (const encoding of ENCODINGS) {
+      const leaves = Object.keys(LEAVES) as (keyof typeof LEAVES)[];
+      const clients = [...leaves, ...leaves].map((how) => leave(running.port, createRequest(), encoding, how));
+      await Promise.all(clients);
+      expect([what, encoding, await isServing(running, name)]).toEqual([what, encoding, true]);
+    }
+  }
+  expect(await running.stop()).toBe(0);
+  await world.close();
+});
+
+/** Returns whether an instance answers another client. */
+async function isServing(running: DeployedFunction, name: OperationName): Promise<boolean> {
+  const { status } = await sendTo(running, name, operations[name].body);
+  // Identical requests of add price lists can meet.
+  return running.alive() && [200, 409].includes(status);
+}
+
+test.each(operationNames)('%s that stops ends in order after clients that left before the 500', async (name) => {
+  const world = await startDeployedPackage();
+  const running = await world.start(name);
+  const rpc = COLLECTIONS[name] === undefined ? 'BatchGetDocuments' : 'RunQuery';
+  const held = world.firestore.faults.inject({ rpc, times: Infinity, action: { kind: 'hang' } });
+  const { method, body: json } = operations[name];
+  const clients = ENCODINGS.map((encoding) => leave(running.port, { method, json }, encoding, 'at the end'));
+  await waitUntilFired(held, Promise.all(clients));
+  const leaving = ENCODINGS.map((encoding) => leave(running.port, { method, json }, encoding, 'within 60 ms'));
+  await Promise.all(leaving);
+  const exitCode = running.stop();
+  await waitFor(() => getLogged(running, 'instance_stopping').length > 0);
+  await Promise.all(clients);
+  expect(await exitCode).toBe(0);
+  expect(getLogged(running, 'instance_stopped')).toHaveLength(1);
+  await world.close();
+});

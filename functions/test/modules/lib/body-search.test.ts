@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { createRandom, spreadSeed } from '../../../../dev/random';
+import { drawBody } from '../../../../dev/run/bodies';
+import { runProgram } from '../../../../dev/run/programs';
+import { ApiError, ValidationError } from '../../../src/lib/errors';
+import {
+  infoSchema,
+  MAX_FIELD_ERRORS,
+  priceListsShape,
+  productPricesSchema,
+} from '../../../src/lib/schemas/add-price-lists';
+import { parseIndependently, select } from '../../../../test/harness/independent-json';
+import { parseSubmissionText, toPricesById } from '../../../../test/harness/submissions';
+
+const MIB = 1024 * 1024;
+
+/** Bodies whose memory is measured. */
+const DRAWS = 40;
+
+/** Bodies of one grammar (dev/run/bodies.ts): another parser with the schemas over it judges what is read, and the heap what is held. */
+
+const drawText = (seed: number, bytes: number) => drawBody(createRandom(spreadSeed(seed)), bytes).text.toString();
+
+/** Returns the info and the products of a body, or the paths of its errors, sorted. */
+function readWithService(text: string): unknown {
+  try {
+    const submission = parseSubmissionText(text);
+    return { info: submission.info, products: toPricesById(submission) };
+  } catch (error) {
+    if (error instanceof ValidationError) return error.errors.map(({ path }) => path).sort();
+    if (error instanceof ApiError) return error.code;
+    throw error;
+  }
+}
+
+/** Does the same with another parser and the schemas, without a limit of errors. */
+function readIndependently(text: string): unknown {
+  const json = parseIndependently(text.replace(/^\ufeff/, ''));
+  if (json === undefined || json.depth > 1_000) return ['body'];
+  const body = select(json.value, priceListsShape);
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return ['body'];
+  const { info, products } = body as { info?: unknown; products?: unknown };
+  const parsed = infoSchema.safeParse(info);
+  const toPaths = (under: string, issues: readonly { path: readonly PropertyKey[] }[] = []) =>
+    issues.map(({ path }) => [under, ...path.map(String)].join('.'));
+  const paths = toPaths('info', parsed.error?.issues);
+  const members = products instanceof Map ? [...(products as Map<string, unknown>)] : [];
+  if (members.length === 0) paths.push('products');
+  for (const [id, prices] of members) {
+    const shown = `products.${id.length > 1_500 ? `${id.slice(0, 100)}…` : id}`.toWellFormed();
+    if (!isProductId(id)) paths.push(shown);
+    paths.push(...toPaths(shown, productPricesSchema.safeParse(prices).error?.issues));
+  }
+  if (paths.length > 0) return paths.sort();
+  return { info: parsed.data, products: members.sort(([a], [b]) => (a < b ? -1 : 1)) };
+}
+
+/** The rules of the interface specification and docs/api.md, by another implementation than the service's. */
+const isProductId = (id: string): boolean =>
+  id.isWellFormed() &&
+  Buffer.byteLength(id) >= 1 &&
+  Buffer.byteLength(id) <= 1_500 &&
+  !/^\s|\s$|\/|^\.{1,2}$|^__[^]*__$/.test(id);
+
+test('a drawn body is read as another parser and the schemas read it', () =>
+  fc.assert(
+    fc.property(fc.nat(1_000_000), fc.integer({ min: 300, max: 4_000 }), (seed, bytes) => {
+      const text = drawText(seed, bytes);
+      const expected = readIndependently(text);
+      const read = readWithService(text);
+      if (Array.isArray(expected) && expected.length >= MAX_FIELD_ERRORS) {
+        expect(read).toHaveLength(MAX_FIELD_ERRORS);
+        expect(expected).toEqual(expect.arrayContaining(read as string[]));
+      } else expect(read).toEqual(expected);
+    }),
+    { numRuns: 1_500 },
+  ));
+
+test('a drawn body holds at most the memory that memory.ts counts for it', async () => {
+  const program = 'test/harness/measure-bodies.ts';
+  const args = ['--expose-gc', '--import', 'tsx', program, '1', String(DRAWS), String(MIB)];
+  const { stdout } = await runProgram(process.execPath, args);
+  const rows = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { share: number });
+  expect(rows).toHaveLength(DRAWS);
+  expect(rows.filter(({ share }) => share > 1)).toEqual([]);
+});

@@ -1,0 +1,43 @@
+import { createRandom, spreadSeed } from '../../dev/random';
+import { drawBody } from '../../dev/run/bodies';
+import { scanBody } from '../../functions/src/lib/http/request-body';
+import { toHeldBytes } from '../../functions/src/lib/memory';
+import { parsePriceLists, priceListsShape } from '../../functions/src/lib/schemas/add-price-lists';
+
+/**
+ * Draws bodies by their seeds, and prints for each a line of JSON: how much of the memory that memory.ts counts for it
+ * is still in use after it was scanned and parsed. Needs `--expose-gc`.
+ */
+
+const [first = 1, count = 1, bytes = 1024 * 1024] = process.argv.slice(2).map(Number);
+
+const measureHeap = (): number => {
+  globalThis.gc?.();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+};
+
+/** Returns what is left of a body. An error that it gets counts too. */
+function read(text: Buffer): unknown {
+  try {
+    const body = scanBody(text, priceListsShape);
+    return [body, parsePriceLists(body)];
+  } catch (error) {
+    return error;
+  }
+}
+
+// The first body also loads code.
+read(drawBody(createRandom(1), 10_000).text);
+
+for (let seed = first; seed < first + count; seed += 1) {
+  const { text, what } = drawBody(createRandom(spreadSeed(seed)), bytes);
+  const before = measureHeap();
+  const held = read(text);
+  const heap = measureHeap() - before;
+  // The text, which is held too until the end of the scan, is not part of the difference.
+  const share = (heap + text.length) / toHeldBytes(text.length);
+  process.stdout.write(
+    `${JSON.stringify({ seed, what, bytes: text.length, heap, share, isHeld: held !== undefined })}\n`,
+  );
+}
