@@ -11,6 +11,7 @@ Writes every file that is generated from the code, or has a generated part, and 
 const GENERATORS = [
   async () => (await import('./openapi/generate')).generateDescription(),
   async () => (await import('./openapi/lists')).generateLists(),
+  async () => (await import('./openapi/reference')).generateReference(),
   async () => (await import('./messages.mjs')).generateMessages(),
 ];
 

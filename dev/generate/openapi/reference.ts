@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import { createOpenApiDocument } from './document';
+
+/** Generates the sections of docs/api.md about the operations: the address, each field, and an example. */
+
+const PAGE = 'docs/api.md';
+
+interface Schema {
+  $ref?: string;
+  description?: string;
+  type?: string | string[];
+  format?: string;
+  const?: unknown;
+  enum?: unknown[];
+  properties?: Record<string, Schema>;
+  additionalProperties?: Schema | boolean;
+  items?: Schema;
+  anyOf?: Schema[];
+  allOf?: Schema[];
+}
+
+interface Body {
+  content: { 'application/json': { schema: Schema; examples: Record<string, { summary: string; value: unknown }> } };
+}
+
+interface Method {
+  summary: string;
+  description: string;
+  requestBody?: Body;
+  responses: { 200: Body };
+}
+
+interface Document {
+  paths: Record<string, { get?: Method; post?: Method }>;
+  components: { schemas: Record<string, Schema> };
+}
+
+/** What the sections about request and response bodies say once for all fields. */
+const SAID_ONCE: readonly [text: RegExp, instead: string][] = [
+  [/Not empty, at most \d+ bytes of UTF-8, no lone surrogate\. Not trimmed\./, 'A text field.'],
+  [/identifier\. This has 1 to \d+ bytes.*$/, '[identifier](#product-identifiers).'],
+  [/, trimmed and uppercased\./, '.'],
+  [/Number of records in the response\. Comes last\./, ''],
+  [/ ?A calendar date: 2026-02-30 is invalid\./, ''],
+  [/ ?Null if the stored record is incomplete or malformed\./, ''],
+];
+
+export function generateReference(): Record<string, string> {
+  const { paths, components } = createOpenApiDocument() as unknown as Document;
+  let page = readFileSync(PAGE, 'utf8');
+  for (const [path, { get, post }] of Object.entries(paths)) {
+    const operation = post ?? get;
+    if (operation === undefined) continue;
+    const section = new RegExp(`(?<=^### ${operation.summary}\n\n)[^]*?(?=\n##)`, 'm');
+    if (!section.test(page))
+      throw new Error(`${PAGE} has no heading "### ${operation.summary}". Add it, with an empty line below it.`);
+    const text = describeOperation(`${post ? 'POST' : 'GET'} \`${path}\``, operation, components.schemas);
+    page = page.replace(section, () => text);
+  }
+  return { [PAGE]: page };
+}
+
+function describeOperation(address: string, operation: Method, schemas: Document['components']['schemas']): string {
+  const { description, requestBody, responses } = operation;
+  const describe = (title: string, { content }: Body) =>
+    `${title}:\n\n${listFields(content['application/json'].schema, schemas).join('\n')}`;
+  const bodies = [...(requestBody ? [describe('Request', requestBody)] : []), describe('Response', responses[200])];
+  const examples = [
+    ...(requestBody ? [showExample('Example of a request', requestBody)] : []),
+    showExample('Example of a response', responses[200]),
+  ];
+  return `${[address, description.split('\n\n')[0], ...bodies, ...examples].join('\n\n')}\n`;
+}
+
+function showExample(title: string, { content }: Body): string {
+  const [example] = Object.values(content['application/json'].examples);
+  return `${title}: ${example?.summary}.\n\n\`\`\`json\n${JSON.stringify(example?.value, null, 2)}\n\`\`\``;
+}
+
+/** Returns a line for each field of a schema, also of those within objects, maps and arrays. */
+function listFields(schema: Schema, schemas: Record<string, Schema>, path = ''): string[] {
+  const { properties = {}, additionalProperties, items } = resolve(schema, schemas);
+  if (typeof additionalProperties === 'object') return listFields(additionalProperties, schemas, `${path}<id>.`);
+  if (items !== undefined) return listFields(items, schemas, `${path.slice(0, -1)}[].`);
+  return Object.entries(properties).flatMap(([name, field]) => {
+    const inner = listFields(field, schemas, `${path}${name}.`);
+    const description = (field.description ?? '').trim();
+    if (inner.length > 0 && description === '') return inner;
+    const short = SAID_ONCE.reduce((text, [said, instead]) => text.replace(said, instead), description).trim();
+    const line = `- \`${path}${name}\` (${describeType(field, schemas)})${short === '' ? '' : `: ${short}`}`;
+    return [line, ...inner];
+  });
+}
+
+function describeType(field: Schema, schemas: Record<string, Schema>): string {
+  const {
+    type,
+    format,
+    enum: values,
+    const: constant,
+    properties,
+    additionalProperties,
+    items,
+  } = resolve(field, schemas);
+  const types = [type ?? []].flat();
+  const isNullable = types.includes('null') || field.anyOf?.some((each) => each.type === 'null') === true;
+  const named = constant !== undefined ? [constant] : values?.filter((value) => value !== null);
+  const one = (): string => {
+    if (named !== undefined) return named.map((value) => `\`${String(value)}\``).join(', ');
+    if (items !== undefined) return 'array of objects';
+    if (typeof additionalProperties === 'object') return 'map of objects';
+    if (properties !== undefined) return 'object';
+    return format === 'date' || format === 'double' ? format : (types.find((each) => each !== 'null') ?? 'any');
+  };
+  return isNullable || values?.includes(null) ? `${one()} or null` : one();
+}
+
+/** Resolves a reference, even in the first member of `allOf` or `anyOf`, as in a nullable field. */
+function resolve(schema: Schema, schemas: Record<string, Schema>): Schema {
+  const [inner] = schema.allOf ?? schema.anyOf ?? [];
+  if (inner !== undefined) return resolve(inner, schemas);
+  return schemas[schema.$ref?.replace(/.*\//, '') ?? ''] ?? schema;
+}
