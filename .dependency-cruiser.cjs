@@ -51,6 +51,7 @@ const ROOMS = {
   'dev/sample': ['dev/random', 'emulator/src/index'],
   'dev/pages': ['command/(records/|cli/text)', 'functions/src/lib/'],
   'dev/server': [
+    'command/cli/text',
     'dev/(arguments|pages/|sample/)',
     'emulator/src/index',
     'functions/src/lib/(api-keys|google-variables)',

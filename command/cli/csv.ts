@@ -1,17 +1,35 @@
 import { stringify } from 'csv-stringify/sync';
 import type { CommandContext } from './commands/context';
-import { escapeJsonControls } from './text';
+import { escapeJsonControls, isVisible } from './text';
 
 /** The first character of a CSV file, by which spreadsheets recognise UTF-8. */
 const BYTE_ORDER_MARK = '\ufeff';
 
 type Cell = string | number | null;
 
+/** The characters that begin a formula in a spreadsheet. */
+const FORMULA = new Set('=+-@＝＋－＠');
+
 /**
- * A character that begins a formula in a spreadsheet: at the start of a text and, if the spreadsheet's list separator is
- * not a comma, after a semicolon, a tab or a line break. Quotation marks, spaces and invisible characters can precede it.
+ * Formats a text so that no spreadsheet takes a part of it for a formula: an apostrophe precedes a character that begins a formula
+ * at the start of the text or, if the spreadsheet's list separator is not a comma, after a semicolon, a tab or a line break.
+ * Quotation marks, spaces and invisible characters can precede it.
  */
-const FORMULA = /(?<=(?:^|[;\u061b\p{Cc}\p{Zl}\p{Zp}])["\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]*)[=+\-@＝＋－＠]/gu;
+function disarm(text: string): string {
+  let result = '';
+  let isStart = true;
+  for (const character of text) {
+    if (isStart && FORMULA.has(character)) result += "'";
+    result += character;
+    if (';\u061b'.includes(character)) isStart = true;
+    else if (isVisible(character)) isStart &&= '" '.includes(character);
+    // A tab, a line break or a paragraph separator can end a cell.
+    else isStart ||= ENDS_CELL.test(character);
+  }
+  return result;
+}
+
+const ENDS_CELL = /^[\p{Cc}\p{Zl}\p{Zp}]$/u;
 
 /**
  * Formats a row as CSV (RFC 4180). An apostrophe precedes what a spreadsheet would take for a formula.
@@ -24,7 +42,7 @@ export function formatCsv(row: readonly Cell[], header = false): string {
   return `${header ? BYTE_ORDER_MARK : ''}${stringify([[...row]], options)}`;
 }
 
-const cast = { string: (text: string): string => text.replace(FORMULA, "'$&") };
+const cast = { string: disarm };
 
 /** Writes CSV to the output. For a terminal, omits the byte order mark and escapes control characters of stored texts. */
 export function writeCsv(text: string, { terminal, workContext }: CommandContext): Promise<void> {

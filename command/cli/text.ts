@@ -1,15 +1,25 @@
 import { basename, relative } from 'node:path';
 import stringWidth from 'string-width';
 
-/** Characters that a terminal obeys as commands or does not show. */
-const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** Matches the characters that a person sees: all others could look like nothing or like a space, or command a terminal. */
+const VISIBLE =
+  /^[[\p{L}\p{M}\p{N}\p{P}\p{S} ]--[\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{1d159}]]$/v;
 
-/** Escapes control characters of stored text, as JSON does, so that no terminal obeys them. */
-export const escapeControls = (text: string): string => text.replace(CONTROLS, toEscape);
+/** Returns whether a person sees a character in a terminal, a page or a spreadsheet. A space counts as seen. */
+export const isVisible = (character: string): boolean => VISIBLE.test(character);
 
-/** Escapes the control characters of a text, except line feeds. JSON keeps its meaning. */
+/** Escapes the characters of stored text that nobody sees, as JSON does, so that no terminal obeys them and no two texts look alike. */
+export const escapeControls = (text: string): string => escapeUnless(isVisible, text);
+
+/** As {@link escapeControls}, but keeps line feeds. JSON keeps its meaning. */
 export const escapeJsonControls = (json: string): string =>
-  json.replace(CONTROLS, (control) => (control === '\n' ? control : toEscape(control)));
+  escapeUnless((character) => character === '\n' || isVisible(character), json);
+
+const escapeUnless = (isKept: (character: string) => boolean, text: string): string =>
+  PLAIN.test(text) ? text : Array.from(text, (each) => (isKept(each) ? each : toEscape(each))).join('');
+
+/** Matches most texts, so that a large one is not taken apart. */
+const PLAIN = /^[ -~]*$/;
 
 /** Returns stored text in quotation marks. */
 export const quote = (text: string): string => escapeControls(JSON.stringify(text));

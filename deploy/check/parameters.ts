@@ -9,16 +9,20 @@ import type { Problem, Requirement } from './requirement';
  * lines, such as values of several lines and escaped characters. These are refused, because they can mean something else there.
  */
 const LINE =
-  /^\s*(?:(?:export\s+)?([A-Z_][A-Z\d_]*)\s*=\s*(?:"([^"\\\r]*)"|'([^'\\\r]*)'|([^\s"'#](?:[^#\r]*[^\s#])?)?)\s*)?(?:#.*)?$/;
+  /^\s*(?:(?:export\s+)?([A-Z_][A-Z\d_]*)\s*=\s*(?:"([^"\\\r]*)"\s*|'([^'\\\r]*)'\s*|([^\s"'#](?:[^#\r]*[^\s#])?)\s*)?)?(?:#.*)?$/;
 
-/** Parses a .env file so that each value is the one of Firebase's tools. @returns the lines that it cannot read, from 1 on */
+/** Parses a .env file so that each value is the one of Firebase's tools. @returns the lines that it cannot read, or that give a name again, from 1 on */
 export function parseParameters(text: string): { values: Record<string, string>; invalidLines: number[] } {
   const lines = text.split(/\r?\n/).map((line) => LINE.exec(line));
   const values = lines.flatMap((match) => {
     const [, name, ...forms] = match ?? [];
     return name === undefined ? [] : [[name, forms.find(Boolean) ?? ''] as const];
   });
-  const invalidLines = lines.flatMap((match, i) => (match === null ? [i + 1] : []));
+  const names = lines.map((match) => match?.[1]);
+  const invalidLines = lines.flatMap((match, i) => {
+    const isAgain = names[i] !== undefined && names.indexOf(names[i]) < i;
+    return match === null || isAgain ? [i + 1] : [];
+  });
   return { values: Object.fromEntries(values), invalidLines };
 }
 
@@ -42,15 +46,22 @@ export function listParameters(deployment: Deployment): Requirement[] {
   const findProblem = (param: ManifestParam): Problem | undefined => {
     const value = parameters[param.name];
     if (value === undefined)
-      return [`not in ${file}`, `echo '${param.name}=${String(param.default ?? '')}' >> ${file}`];
+      // Begins a line, because the last line of the file may have no end.
+      return [`not in ${file}`, `printf '\\n%s\\n' '${param.name}=${String(param.default ?? '')}' >> ${file}`];
     const problem = findValueProblem(param, value, parameters);
     return problem === undefined ? undefined : [problem, `edit ${file}`];
   };
   const settings = manifest.params.filter(({ type }) => type !== 'secret');
   const databaseId = getDatabaseId(deployment);
   const unreadable: Problem = [
-    `${invalidLines.join(', ')}: not NAME=value`,
-    'write each parameter as NAME=value on one line',
+    `${invalidLines.join(', ')}: not NAME=value, or a name again`,
+    'write each parameter once, as NAME=value on one line',
+  ];
+  // A name in capitals is otherwise a mistyped parameter. Firebase's tools refuse a secret that is in this file.
+  const others = Object.keys(parameters).filter((name) => !settings.some((param) => param.name === name));
+  const unknown: Problem = [
+    `${others.join(', ')}: not a parameter of these functions`,
+    `correct the name, or remove the line from ${file} (API keys belong into the secret API_KEY)`,
   ];
   const elsewhere: Problem = [
     `firebase.json deploys them to ${firestoreDatabase}, the functions use ${databaseId}`,
@@ -58,6 +69,7 @@ export function listParameters(deployment: Deployment): Requirement[] {
   ];
   return [
     ['lines of the parameters', () => (invalidLines.length === 0 ? undefined : unreadable)],
+    ['names of the parameters', () => (others.length === 0 ? undefined : unknown)],
     ...settings.map((param): Requirement => [`parameter ${param.name}`, () => findProblem(param)]),
     ['database of the indexes', () => (databaseId === firestoreDatabase ? undefined : elsewhere)],
   ];

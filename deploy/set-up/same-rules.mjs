@@ -7,6 +7,6 @@ import { readFileSync } from 'node:fs';
 
 const [, , file] = process.argv;
 const { source } = JSON.parse(readFileSync(file, 'utf8'));
-const normalize = (rules) => rules.replaceAll(/\/\/.*$/gm, '').replaceAll(/\s+/g, '');
+const normalize = (rules) => rules.replaceAll(/\/\/.*/g, '').replaceAll(/\s+/g, '');
 const stored = (source?.files ?? []).map(({ content }) => content).join('\n');
 if (normalize(stored) !== normalize(readFileSync('firestore.rules', 'utf8'))) process.exitCode = 1;

@@ -104,11 +104,13 @@ const MISSING: Row[] = [
     {},
     { invalidLines: ['.env:2', '.env:4'] },
   ],
+  ['names of the parameters', 'MAX_INSTANCE: not a', 'correct the name', {}, parameters({ MAX_INSTANCE: '5' })],
+  ['names of the parameters', 'API_KEY: not a', 'secret API_KEY', {}, parameters({ API_KEY: '' })],
   ['database of the indexes', 'deploys them to other', 'set "database" in', {}, { firestoreDatabase: 'other' }],
   [
     'parameter MAX_INSTANCES',
     `not in ${PARAMETERS_FILE}`,
-    `echo 'MAX_INSTANCES=20' >> `,
+    `printf '\\n%s\\n' 'MAX_INSTANCES=20' >> `,
     {},
     parameters({}, 'MAX_INSTANCES'),
   ],
@@ -225,7 +227,7 @@ describe('the command', () => {
     answers = {};
     const { code, stdout } = await runCommand(['--project', PROJECT_ID]);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^To correct \(\d+\)\n {2}parameter .+\n {6}echo /);
+    expect(stdout).toMatch(/^To correct \(\d+\)\n {2}parameter .+\n {6}printf /);
     expect(stdout).toContain(
       '\n  API keys in the secret: there is no secret API_KEY\n      firebase functions:secrets:set ',
     );

@@ -21,7 +21,6 @@ test.each<[title: string, text: string, values: Record<string, string>]>([
   ['quotation marks inside a value', `A=https://'a.example'\nB=5"`, { A: "https://'a.example'", B: '5"' }],
   ['a backslash', 'A=a\\nb', { A: 'a\\nb' }],
   ['export', 'export A=1', { A: '1' }],
-  ['a name twice', 'A=1\nA=2', { A: '2' }],
 ])('%s: every line is read', (_, text, values) => {
   expect(parseParameters(text)).toEqual({ values, invalidLines: [] });
 });
@@ -39,6 +38,10 @@ test.each<[title: string, line: string]>([
 ])('%s: the line is refused, and the others are read', (_, line) => {
   const { values, invalidLines } = parseParameters(`X=1\n${line}\nY=2`);
   expect([values, invalidLines]).toEqual([{ X: '1', Y: '2' }, [2]]);
+});
+
+test('a line that gives a name again is refused, even with the same value', () => {
+  expect(parseParameters('A=1\nB=2\nA=1').invalidLines).toEqual([3]);
 });
 
 test('the values in the file of the project replace those in the file of all projects', () => {

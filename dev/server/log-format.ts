@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { escapeJsonControls } from '../../command/cli/text';
 
 interface LogEntry extends Record<string, unknown> {
   severity: string;
@@ -38,6 +39,6 @@ export function formatLogEntry({ severity, message, stack = '', ...fields }: Log
   const isRoutine = severity === 'INFO' || severity === 'DEBUG';
   const details = isRoutine ? '' : ` ${inspect(fields, { breakLength: Infinity })}\n${String(stack)}`;
   const line = `${time.toTimeString().slice(0, 8)} ${severity.padEnd(7)} ${String(message)}${details}`;
-  // A control character in a log field must not change the terminal.
-  return line.trimEnd().replaceAll(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/g, '\ufffd');
+  // A character in a log field must not command the terminal, or hide what is in the field.
+  return escapeJsonControls(line.trimEnd());
 }

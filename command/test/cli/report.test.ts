@@ -120,6 +120,13 @@ test('each text of a CSV file is quoted, and one that begins like a formula gets
   expect(formatCsv([0.1, 1e-7, 0, null])).toBe('0.1,1e-7,0,\r\n');
 });
 
+test('a text of 1,500,000 characters takes the time of its length', () => {
+  const startedAt = performance.now();
+  for (const text of [`${' '.repeat(1_500_000)}€`, `${';'.repeat(1_500_000)}€`, '\u3164'.repeat(1_500_000)])
+    formatCsv([text]);
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
+});
+
 test.each([
   ['behind a semicolon', ';=1+1;', ";'=1+1;"],
   ['behind a tab', 'a\t+1', "a\t'+1"],

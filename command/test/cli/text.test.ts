@@ -1,4 +1,4 @@
-import { cut, fit } from '../../cli/text';
+import { cut, escapeControls, fit } from '../../cli/text';
 
 const FAMILY = '👩‍👩‍👧‍👦';
 
@@ -23,4 +23,20 @@ test.each([
   ['', 1, ''],
 ])('%j cut to %d columns is %j', (text, width, shown) => {
   expect(cut(text, width)).toBe(shown);
+});
+
+describe('escapeControls', () => {
+  // Hangul fillers, combining grapheme joiner, Braille blank, spaces, marks of direction, a variation selector, unassigned, private.
+  test.each([
+    ...['\u3164', '\u115f', '\u034f', '\u2800', '\u00a0', '\u2003', '\u3000', '\u202e', '\u200b', '\ufeff'],
+    ...['\ufe0f', '\u{e0001}', '\u0378', '\ue000', '\ud800', '\x1b', '\n', '\x9b'],
+  ])('shows %j as an escape of JSON, so that no two keys look alike', (character) => {
+    const shown = escapeControls(`a${character}b`);
+    expect(shown).toMatch(/^a(\\u[0-9a-f]{4})+b$/);
+    expect(JSON.parse(`"${shown}"`)).toBe(`a${character}b`);
+  });
+
+  test.each(['Zement 42,5 N', 'цемент', '水泥', 'सीमेंट', 'e\u0301', '±10 €', '😀', '"\\'])('keeps %s', (text) => {
+    expect(escapeControls(text)).toBe(text);
+  });
 });

@@ -15,8 +15,13 @@ test('a stack follows on its own lines', () => {
 });
 
 test('control characters do not reach the terminal', () => {
-  const hostile = { severity: 'NOTICE', message: 'a\x1b[2Jb\x07\rc', reason: 'd \x9b2J e', stack: '\x1b[31m' };
-  expect(formatLogEntry(hostile, time)).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/);
+  const hostile = {
+    severity: 'NOTICE',
+    message: 'a\x1b[2Jb\x07\rc',
+    reason: 'd \x9b2J e\u202e',
+    stack: '\x1b[31m\u3164',
+  };
+  expect(formatLogEntry(hostile, time)).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\u3164]/);
 });
 
 test('only log entries change on the console, and those of a sweep without results are left out', () => {

@@ -98,7 +98,7 @@ async function sendRead(response, method, operation, query) {
   const pageLeft = new AbortController();
   response.once('close', () => pageLeft.abort());
   try {
-    const answer = await fetch(`${BASE_URL.replace(/\/+$/, '')}/${operation}`, {
+    const answer = await fetch(`${BASE_URL.replace(/(?<!\/)\/+$/, '')}/${operation}`, {
       method,
       headers: { 'x-api-key': API_KEY, 'Content-Type': 'application/json' },
       // Written anew, because the same bytes can mean another team to another parser.

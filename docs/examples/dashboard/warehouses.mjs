@@ -7,7 +7,7 @@ const find = (selector) => document.querySelector(selector);
 
 /** @throws an error whose message is for the user */
 async function readWarehouses({ base, key }) {
-  const url = `${base.value.replace(/\/+$/, '')}/getWarehouses`;
+  const url = `${base.value.replace(/(?<!\/)\/+$/, '')}/getWarehouses`;
   const response = await fetch(url, { headers: { 'x-api-key': key.value } }).catch(() => {
     // The browser does not tell the page the reason. A 429 of the platform has no CORS headers, so it also ends here.
     throw new Error(

@@ -66,7 +66,7 @@ export function createClient(baseUrl: string, apiKey: string, options: ClientOpt
     if (json !== null) headers['content-type'] = 'application/json';
     if (isLarge) headers['content-encoding'] = 'gzip';
     const body = isLarge ? await promisify(gzip)(json) : json;
-    const url = `${baseUrl.replace(/\/+$/, '')}/${name}`;
+    const url = `${baseUrl.replace(/(?<!\/)\/+$/, '')}/${name}`;
     const response = await send(url, { method, headers, body }, timeoutMs, { ...options, ...callOptions });
     if (members.every((member) => Object.hasOwn(Object(response) as object, member))) return response;
     throw new HttpError(200, 'the response is not from the service', response);
