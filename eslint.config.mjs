@@ -30,11 +30,28 @@ export default defineConfig(
     rules: { 'no-console': 'off' },
   },
   {
-    files: ['functions/src/**', 'command/{audit,cli,records}/**'],
+    files: ['functions/src/**'],
     rules: {
-      'no-restricted-properties': [
+      'no-restricted-globals': [
         'error',
-        { object: 'Date', property: 'now', message: 'Use the read time of a snapshot, or `clock.elapsedMs()`.' },
+        {
+          name: 'Date',
+          message: 'Stored times come from Firestore, with each read, and elapsed time from `clock.elapsedMs()`.',
+        },
+      ],
+    },
+  },
+  {
+    // The command also formats stored times.
+    files: ['command/{audit,cli,records}/**'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        ...[
+          "MemberExpression[object.name='Date'][property.name='now']",
+          "NewExpression[callee.name='Date'][arguments.length=0]",
+          "CallExpression[callee.name='Date']",
+        ].map((selector) => ({ selector, message: 'Use the read time of a snapshot, or `clock.elapsedMs()`.' })),
       ],
     },
   },

@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { assertConforms } from './verify/conformance';
 import { readArguments, refuseArguments } from '../dev/arguments.mjs';
 import { readKeyFile } from './verify/key-file';
-import { operationNames, operations, type OperationName } from '../dev/run/operations';
+import {
+  isPostOperation,
+  operationNames,
+  operations,
+  type OperationName,
+  type PostOperationName,
+} from '../dev/run/operations';
 
 const USAGE = `Usage: npm run verify -- --url <address> --key-file <file> [--market <market id>] [--json]
 
@@ -53,19 +59,14 @@ async function call(target: Target, operation: OperationName, expected: number |
   return { headers: response.headers, text };
 }
 
-/** Statuses that make a read use each of its indexes. Add price lists has no status, and gets a body that it rejects. */
-const STATUSES: Partial<Record<OperationName, (string | number | null)[]>> = {
-  getOrdersByTeam: ['ALL', 'WAITING'],
-  supplyOrdersInvoices: [null, 0],
-};
+const nothing = { team_id: 'verify', start_date: '2026-01-01', end_date: '2026-01-02' };
 
-/** The body of a read that selects nothing. */
-const createReadBody = (status: string | number | null) => ({
-  team_id: 'verify',
-  status,
-  start_date: '2026-01-01',
-  end_date: '2026-01-02',
-});
+/** For each POST, bodies that select nothing and make the read use each of its indexes. Add price lists gets a body that it rejects. */
+const READ_BODIES: Record<PostOperationName, { title: string; body: object }[]> = {
+  getOrdersByTeam: ['ALL', 'WAITING'].map((status) => ({ title: `status ${status}`, body: { ...nothing, status } })),
+  supplyOrdersInvoices: [null, 0].map((status) => ({ title: `status ${status}`, body: { ...nothing, status } })),
+  addPriceLists: [],
+};
 
 const counts = { passed: 0, failed: 0 };
 let isJson = false;
@@ -85,12 +86,13 @@ async function check(title: string, run: () => Promise<unknown>): Promise<void> 
 }
 
 async function checkOperation(target: Target, name: OperationName): Promise<void> {
-  const isPost = operations[name].method === 'POST';
-  const statuses = STATUSES[name] ?? [];
-  for (const status of statuses)
-    await check(`${name}: status ${status} 200`, () => call(target, name, 200, { body: createReadBody(status) }));
-  if (!isPost) await check(`${name}: 200`, () => call(target, name, 200));
-  else if (statuses.length === 0)
+  const { emptyStatus } = operations[name];
+  const isPost = isPostOperation(name);
+  const bodies = isPost ? READ_BODIES[name] : [];
+  for (const { title, body } of bodies)
+    await check(`${name}: ${title} ${emptyStatus}`, () => call(target, name, emptyStatus, { body }));
+  if (!isPost) await check(`${name}: ${emptyStatus}`, () => call(target, name, [200, emptyStatus]));
+  else if (bodies.length === 0)
     await check(`${name}: an invalid payload is 400, or 503 in a pause`, () =>
       call(target, name, [400, 503], { body: {} }),
     );

@@ -26,8 +26,13 @@ const testBodies = {
   },
 } as const satisfies Partial<Record<PostOperationName, object>>;
 
+/** The statuses of operations that do not respond 200 to their test body if no record matches it. */
+const EMPTY_STATUSES: Partial<Record<OperationName, number>> = {};
+
 export interface TestOperation {
   method: 'GET' | 'POST';
+  /** The status of a response to the valid body, or to a GET, if no record matches. */
+  emptyStatus: number;
   /** Whether browsers may call the operation. */
   cors: boolean;
   /** A valid body, if the method is POST. */
@@ -47,18 +52,19 @@ export const operations = Object.fromEntries(
     ([path, { post, options }]): [string, TestOperation] => {
       const name = path.slice(1);
       const cors = options !== undefined;
-      if (post === undefined) return [name, { method: 'GET', cors }];
+      const emptyStatus = EMPTY_STATUSES[name as OperationName] ?? 200;
+      if (post === undefined) return [name, { method: 'GET', emptyStatus, cors }];
       const [example] = Object.values(post.requestBody.content['application/json'].examples);
       const body = { ...example?.value, ...(testBodies as Record<string, object>)[name] };
-      return [name, { method: 'POST', cors, body }];
+      return [name, { method: 'POST', emptyStatus, cors, body }];
     },
   ),
 ) as Record<OperationName, TestOperation> & {
-  [Name in keyof TestBodies]: { method: 'POST'; body: TestBodies[Name] };
+  [Name in keyof TestBodies]: { method: 'POST'; emptyStatus: number; body: TestBodies[Name] };
 };
 
 export const operationNames = Object.keys(operations) as OperationName[];
 
-export const postOperationNames = operationNames.filter(
-  (name): name is PostOperationName => operations[name].method === 'POST',
-);
+export const isPostOperation = (name: OperationName): name is PostOperationName => operations[name].method === 'POST';
+
+export const postOperationNames = operationNames.filter(isPostOperation);

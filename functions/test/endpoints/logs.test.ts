@@ -38,17 +38,18 @@ describe('the line of a request', () => {
   test.each(operationNames)(
     'to %s has the operation, its times, its count, the name of its API key, and the calls that reached Firestore',
     async (name) => {
+      const { emptyStatus } = operations[name];
       const calls = service.recordCalls();
       const result = await service.call(name, valid(name));
       expect(lines('request')).toEqual([
         {
-          severity: 'INFO',
-          message: `${name} answered 200`,
+          severity: emptyStatus < 400 ? 'INFO' : 'NOTICE',
+          message: `${name} answered ${emptyStatus}`,
           event: 'request',
           operation: name,
           request_id: result.headers['x-request-id'],
           method: operations[name].method,
-          status: 200,
+          status: emptyStatus,
           duration_ms: expect.any(Number) as number,
           firestore_calls: calls.length,
           retries: 0,

@@ -50,7 +50,7 @@ async function openConnection() {
     metadata.set('x-goog-request-params', `parent=${encodeURIComponent(documentsPath)}`);
     // Without this header an emulator applies the security rules, which deny every client.
     if (emulator !== undefined) metadata.set('authorization', 'Bearer owner');
-    // eslint-disable-next-line no-restricted-properties -- gRPC takes a deadline by the clock of this machine.
+    // eslint-disable-next-line no-restricted-globals -- gRPC takes a deadline by the clock of this machine.
     const options = { deadline: Date.now() + CALL_TIMEOUTS_MS.query };
     const path = '/google.firestore.v1.Firestore/RunQuery';
     return client.makeServerStreamRequest(path, identity, identity, request, metadata, options);

@@ -7,6 +7,7 @@ const dateField = (meaning: string) =>
   z.iso
     .date(expectedError('a valid date as YYYY-MM-DD', 'string'))
     .describe(`${meaning}, midnight UTC. A calendar date: 2026-02-30 is invalid.`)
+    // eslint-disable-next-line no-restricted-globals -- Converts a given date.
     .transform((value) => Date.parse(`${value}T00:00:00.000Z`));
 
 const teamIdField = textField.describe(`${textField.description} A value of 1500 bytes or more matches no record.`);
