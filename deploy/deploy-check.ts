@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readArguments, refuseArguments } from '../dev/arguments.mjs';
 import { runChecks, type Finding } from './check/checks';
 import type { Deployment } from './check/deployment';
-import { createGoogleClient, readAccessToken } from './check/google-api';
+import { createGoogleClient, readAccessToken, readEndpoint } from './check/google-api';
 import { readDeployManifest } from './check/manifest';
 import { readParameters } from './check/parameters';
 
@@ -15,8 +15,9 @@ Exit code: 0 everything is valid, 1 something has to be corrected, 2 something c
 
 async function main(): Promise<number> {
   const project = readProject();
+  const endpoint = readEndpoint(process.env);
   const token = await readAccessToken(process.env);
-  const google = createGoogleClient(project, token, process.env['GOOGLE_API_ENDPOINT']);
+  const google = createGoogleClient(project, token, endpoint);
   const findings = await runChecks(await readDeployment(project), google);
   if (token === undefined)
     console.error('No Google credentials: only this folder is checked. Run: gcloud auth application-default login\n');
@@ -69,6 +70,6 @@ function formatFindings(findings: Finding[]): string {
 main()
   .then((code) => (process.exitCode = code))
   .catch((error: unknown) => {
-    console.error(error);
+    console.error(error instanceof Error ? error.message : error);
     process.exitCode = 1;
   });

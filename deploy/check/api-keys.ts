@@ -1,7 +1,8 @@
+import * as z from 'zod';
 import { parseApiKeys } from '../../functions/src/lib/api-keys';
 import { REGION } from '../../functions/src/lib/region';
 import type { AskGoogle } from './google-api';
-import { listAll, type Requirement } from './requirement';
+import { listAll, type Problem, type Requirement } from './requirement';
 
 /** A shorter key can be easy to guess. */
 const MIN_KEY_CHARACTERS = 20;
@@ -9,21 +10,49 @@ const MIN_KEY_CHARACTERS = 20;
 const setKeys = (projectId: string) =>
   `firebase functions:secrets:set API_KEY --data-file keys.txt --project ${projectId}`;
 
+const accessSchema = z.object({ payload: z.object({ data: z.string().optional() }).optional() });
+const versionSchema = z.object({ name: z.string().optional(), state: z.string() });
+const functionSchema = z.object({
+  serviceConfig: z
+    .object({
+      secretEnvironmentVariables: z.array(z.object({ secret: z.string(), version: z.string() })).optional(),
+    })
+    .optional(),
+});
+
+const versionPath = (projectId: string, version: string) =>
+  `v1/projects/${projectId}/secrets/API_KEY/versions/${version}`;
+
+/** Says why a version cannot be read, with the command that helps. @returns undefined if it can be read, or does not exist */
+async function findUnreadable(projectId: string, ask: AskGoogle, version: string): Promise<Problem | undefined> {
+  const found = await ask('secretmanager', versionPath(projectId, version), versionSchema);
+  if (found === undefined || found.state === 'ENABLED') return undefined;
+  const number = found.name?.split('/').at(-1) ?? version;
+  const options = `--secret=API_KEY --project ${projectId}`;
+  const enable = `gcloud secrets versions enable ${number} ${options}`;
+  const list = `take the newest enabled version as the base of the next one, because others hold the keys of all clients: gcloud secrets versions list API_KEY --filter=state=enabled --project ${projectId}`;
+  return [`version ${number} is ${found.state}`, found.state === 'DISABLED' ? enable : list];
+}
+
 /** Reads the API keys of a version, by default those that the next deployment makes valid. They are never printed. */
 async function readApiKeys(projectId: string, ask: AskGoogle, version = 'latest') {
-  const path = `v1/projects/${projectId}/secrets/API_KEY/versions/${version}:access`;
-  const found = await ask<{ payload?: { data?: string } }>('secretmanager', path);
+  // Google refuses to read a version that is disabled or destroyed.
+  if ((await findUnreadable(projectId, ask, version)) !== undefined) return undefined;
+  const found = await ask('secretmanager', `${versionPath(projectId, version)}:access`, accessSchema);
   return found && parseApiKeys(Buffer.from(found.payload?.data ?? '', 'base64').toString());
 }
 
 export const checkKeyLines = (projectId: string, ask: AskGoogle): Requirement => [
   'API keys in the secret',
   async () => {
+    const unreadable = await findUnreadable(projectId, ask, 'latest');
+    if (unreadable !== undefined) return unreadable;
     const found = await readApiKeys(projectId, ask);
     if (found === undefined) return ['there is no secret API_KEY', setKeys(projectId)];
     const lines = found.invalidLines.join(', ');
     if (lines !== '') return [`the service would ignore line ${lines}`, setKeys(projectId)];
-    return found.keys.length === 0 ? ['there is none', setKeys(projectId)] : undefined;
+    if (found.keys.length === 0) return ['there is none', setKeys(projectId)];
+    return { fact: found.keys.map(({ name }) => name).join(', ') };
   },
 ];
 
@@ -40,11 +69,8 @@ export const checkPlainKeys = (projectId: string, ask: AskGoogle): Requirement =
 
 /** Lists the versions of the secret with which functions are deployed. */
 async function listDeployedVersions(projectId: string, ask: AskGoogle): Promise<Set<string>> {
-  interface DeployedFunction {
-    serviceConfig?: { secretEnvironmentVariables?: { secret: string; version: string }[] };
-  }
   const path = `v2/projects/${projectId}/locations/${REGION}/functions?pageSize=1000`;
-  const functions = await listAll<DeployedFunction>(ask, 'cloudfunctions', path, 'functions');
+  const functions = await listAll(ask, 'cloudfunctions', path, 'functions', functionSchema);
   const secrets = functions.flatMap(({ serviceConfig }) => serviceConfig?.secretEnvironmentVariables ?? []);
   return new Set(secrets.filter(({ secret }) => secret === 'API_KEY').map(({ version }) => version));
 }
@@ -56,18 +82,20 @@ export const checkKeyNames = (projectId: string, ask: AskGoogle): Requirement =>
     const names = (await readApiKeys(projectId, ask))?.keys.map(({ name }) => name) ?? [];
     const repeated = names.filter((name, i) => names.indexOf(name) !== i);
     const lacking = new Set<string>();
+    const unreadable: Problem[] = [];
     for (const version of await listDeployedVersions(projectId, ask)) {
-      // Google refuses to read a version that is disabled or destroyed.
-      const path = `v1/projects/${projectId}/secrets/API_KEY/versions/${version}`;
-      const isReadable = (await ask<{ state: string }>('secretmanager', path))?.state === 'ENABLED';
-      const keys = isReadable ? (await readApiKeys(projectId, ask, version))?.keys : undefined;
+      const problem = await findUnreadable(projectId, ask, version);
+      if (problem !== undefined) unreadable.push(problem);
+      const keys = (await readApiKeys(projectId, ask, version))?.keys;
       for (const { name } of keys ?? []) if (!names.includes(name)) lacking.add(name);
     }
     const details = [
+      ...unreadable.map(([detail]) => `deployed, so that no instance starts: ${detail}`),
       ...(lacking.size === 0 ? [] : [`deployed, but not in the newest version: ${[...lacking].join(', ')}`]),
       ...(repeated.length === 0 ? [] : [`on several lines: ${[...new Set(repeated)].join(', ')}`]),
     ];
+    const fixes = unreadable.map(([, fix]) => fix);
     const fix = 'unless this is intended, correct the lines: docs/deployment.md, section "Key rotation"';
-    return details.length === 0 ? undefined : [details.join('; '), fix];
+    return details.length === 0 ? undefined : [details.join('; '), [...fixes, fix].join('; ')];
   },
 ];

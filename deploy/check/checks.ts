@@ -25,6 +25,7 @@ async function check([subject, findProblem]: Requirement, kind: 'missing' | 'war
   try {
     const problem = await findProblem();
     if (problem === undefined) return { subject, kind: 'ok' };
+    if ('fact' in problem) return { subject: `${subject}: ${problem.fact}`, kind: 'ok' };
     const [detail, fix] = problem;
     return { subject, kind, detail, fix };
   } catch (error) {

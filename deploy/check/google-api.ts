@@ -1,13 +1,15 @@
 import { GoogleAuth } from 'google-auth-library';
+import type * as z from 'zod';
 
 /**
  * Sends a GET to a Google API.
  *
  * @param api name of the API, such as `firestore`
  * @returns undefined when the resource does not exist
- * @throws GoogleRequestError without credentials or a connection, and for any error status except 404
+ * @throws GoogleRequestError without credentials or a connection, for any error status except 404, and for an answer that the
+ *   schema rejects
  */
-export type AskGoogle = <T>(api: string, path: string) => Promise<T | undefined>;
+export type AskGoogle = <T>(api: string, path: string, schema: z.ZodType<T>) => Promise<T | undefined>;
 
 export class GoogleRequestError extends Error {}
 
@@ -23,7 +25,7 @@ export async function readAccessToken(env: NodeJS.ProcessEnv): Promise<string | 
  * @param endpoint replaces `https://<host>` by `<endpoint>/<host>`, for tests
  */
 export function createGoogleClient(projectId: string, token: string | undefined, endpoint = 'https:/'): AskGoogle {
-  return async <T>(api: string, path: string): Promise<T | undefined> => {
+  return async <T>(api: string, path: string, schema: z.ZodType<T>): Promise<T | undefined> => {
     if (token === undefined) throw new GoogleRequestError('no credentials');
     const host = `${api}.googleapis.com`;
     const headers = { Authorization: `Bearer ${token}`, 'x-goog-user-project': projectId };
@@ -35,8 +37,25 @@ export function createGoogleClient(projectId: string, token: string | undefined,
         throw new GoogleRequestError(`${host}: ${cause instanceof Error ? cause.message : message}`);
       });
     if (response.status === 404) return undefined;
-    if (response.ok) return JSON.parse(text) as T;
+    if (response.ok) return parseAnswer(host, text, schema);
     const [, message = text.slice(0, 200)] = /"message": ?"([^"]+)/.exec(text) ?? [];
     throw new GoogleRequestError(`${host} returned ${response.status}: ${message}`);
   };
+}
+
+/** @throws GoogleRequestError for an answer that is not JSON, or of another form */
+export function parseAnswer<T>(host: string, text: string, schema: z.ZodType<T>): T {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    throw new GoogleRequestError(`${host} returned an answer that cannot be read`);
+  }
+}
+
+/** @throws Error unless the endpoint is on this machine, because it receives the token of the person who deploys */
+export function readEndpoint({ GOOGLE_API_ENDPOINT: endpoint }: NodeJS.ProcessEnv): string | undefined {
+  if (endpoint === undefined || /^http:\/\/127\.0\.0\.1:\d+$/.test(endpoint)) return endpoint;
+  throw new Error(
+    'GOOGLE_API_ENDPOINT must be http://127.0.0.1:<port>, because it receives your access token. Unset it.',
+  );
 }

@@ -1,23 +1,34 @@
+import * as z from 'zod';
 import type { AskGoogle } from './google-api';
 
 export type Problem = [detail: string, fix: string];
 
-/** Something that a deployment needs. `findProblem` returns undefined if it is there. */
-export type Requirement = [subject: string, findProblem: () => Promise<Problem | undefined> | Problem | undefined];
-
-interface Page {
-  nextPageToken?: string;
+/** What is there, to be printed although it is no problem. */
+export interface Fact {
+  fact: string;
 }
 
+type Result = Problem | Fact | undefined;
+
+/** Something that a deployment needs. `findProblem` returns a fact or undefined if it is there. */
+export type Requirement = [subject: string, findProblem: () => Promise<Result> | Result];
+
 /** Reads all pages of a list. @returns its elements, none if the resource does not exist */
-export async function listAll<T>(ask: AskGoogle, api: string, path: string, field: string): Promise<T[]> {
+export async function listAll<T>(
+  ask: AskGoogle,
+  api: string,
+  path: string,
+  field: string,
+  element: z.ZodType<T>,
+): Promise<T[]> {
+  const pageSchema = z.object({ [field]: z.array(element).optional(), nextPageToken: z.string().optional() });
   const found: T[] = [];
   let pageToken = '';
   do {
     const token = pageToken === '' ? '' : `${path.includes('?') ? '&' : '?'}pageToken=${encodeURIComponent(pageToken)}`;
-    const page = await ask<Page & Record<string, T[] | undefined>>(api, `${path}${token}`);
-    found.push(...(page?.[field] ?? []));
-    pageToken = page?.nextPageToken ?? '';
+    const page = await ask(api, `${path}${token}`, pageSchema);
+    found.push(...((page?.[field] as T[] | undefined) ?? []));
+    pageToken = (page?.['nextPageToken'] as string | undefined) ?? '';
   } while (pageToken !== '');
   return found;
 }

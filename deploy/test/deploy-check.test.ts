@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { runChecks, type Finding } from '../check/checks';
 import type { Deployment } from '../check/deployment';
-import { createGoogleClient, type AskGoogle } from '../check/google-api';
+import { createGoogleClient, parseAnswer, readEndpoint, type AskGoogle } from '../check/google-api';
 import { readDeployManifest } from '../check/manifest';
 import { runProgram } from '../../dev/run/programs';
 import { REGION } from '../../functions/src/lib/region';
@@ -33,6 +33,7 @@ const deployed = `cloudfunctions v2/projects/${PROJECT_ID}/locations/${REGION}/f
 /** A project whose keys are valid, and that has no function yet. */
 const READY: Answers = {
   [deployed]: {},
+  [version('latest')]: { name: 'projects/1/secrets/API_KEY/versions/7', state: 'ENABLED' },
   [`${version('latest')}:access`]: secretOf(`# Acme GmbH\n${NAMED_KEY}\n`),
 };
 
@@ -56,8 +57,11 @@ beforeAll(async () => {
 
 /** Lists what is missing, unknown or gets a warning in a project that has everything except for these changes. */
 async function listProblems(changes: Answers, deploymentChanges: Partial<Deployment> = {}): Promise<Finding[]> {
-  const ask = (api: string, path: string) => Promise.resolve(answer({ ...READY, ...changes }, api, path));
-  const findings = await runChecks({ ...deployment, ...deploymentChanges }, ask as AskGoogle);
+  const ask: AskGoogle = async (api, path, schema) => {
+    const found = await Promise.resolve(answer({ ...READY, ...changes }, api, path));
+    return found && parseAnswer(api, JSON.stringify(found), schema);
+  };
+  const findings = await runChecks({ ...deployment, ...deploymentChanges }, ask);
   return findings.filter(({ kind }) => kind !== 'ok');
 }
 
@@ -115,12 +119,30 @@ const MISSING: Row[] = [
     parameters({}, 'MAX_INSTANCES'),
   ],
   ['API keys in the secret', 'the service would ignore line 2, 3', SET_KEYS, newestKeys(`${NAMED_KEY}\na b\nc:d`)],
+  [
+    'API keys in the secret',
+    'version 7 is DISABLED',
+    'gcloud secrets versions enable 7 --secret=API_KEY',
+    { [version('latest')]: { name: 'projects/1/secrets/API_KEY/versions/7', state: 'DISABLED' } },
+  ],
+  [
+    'API keys in the secret',
+    'version 7 is DESTROYED',
+    'take the newest enabled version as the base',
+    { [version('latest')]: { name: 'projects/1/secrets/API_KEY/versions/7', state: 'DESTROYED' } },
+  ],
   ['API keys in the secret', 'there is none', SET_KEYS, newestKeys('# none\n')],
   ['API keys in the secret', 'there is no secret API_KEY', SET_KEYS, { [`${version('latest')}:access`]: undefined }],
 ];
 
 /** What stops no deployment. */
 const WARNINGS: Row[] = [
+  ...(['DISABLED', 'DESTROYED'] as const).map((state): Row => [
+    'names of the API keys',
+    `deployed, so that no instance starts: version 3 is ${state}`,
+    state === 'DISABLED' ? 'gcloud secrets versions enable 3 --secret=API_KEY' : 'take the newest enabled version',
+    deployedWithKeys('an-old-key', { state }),
+  ]),
   [
     'API keys as digests',
     'plain keys: 2, with fewer than 20 characters: 1',
@@ -158,11 +180,33 @@ test.each<[string, Answers, Partial<Deployment>?]>([
     { ...parameters({ DATABASE_ID: 'restored' }), firestoreDatabase: 'restored' },
   ],
   ['whose deployed API keys are the newest', deployedWithKeys(NAMED_KEY)],
-  ['whose deployed version of the API keys is destroyed', deployedWithKeys('an-old-key', { state: 'DESTROYED' })],
   ['with functions that have another secret', deployedWithKeys('another-secret', { secret: 'OTHER' })],
 ])('nothing is missing in a project %s', async (...[, answers, changes]) => {
   expect(await listProblems(answers, changes)).toEqual([]);
 });
+
+test.each<[string, Answers]>([
+  ['no object', { [`${version('latest')}:access`]: [] as unknown as Record<string, unknown> }],
+  ['another form', { [`${version('latest')}:access`]: { payload: 'text' } }],
+  ['a version without a state', { [version('latest')]: {} }],
+  ['functions that are no list', { [deployed]: { functions: {} } }],
+  [
+    'a function without its secret',
+    { [deployed]: { functions: [{ serviceConfig: { secretEnvironmentVariables: [{}] } }] } },
+  ],
+])('an answer of Google that is %s is unknown', async (_, answers) => {
+  const problems = await listProblems(answers);
+  expect(problems.length).toBeGreaterThan(0);
+  const detail = expect.stringMatching(/ returned an answer that cannot be read$/) as string;
+  for (const problem of problems) expect(problem).toMatchObject({ kind: 'unknown', detail });
+});
+
+test.each(['https://proxy.example.com', 'http://127.0.0.1.example.com:1', 'http://localhost:1', ''])(
+  'GOOGLE_API_ENDPOINT=%s is refused, because it would receive the token',
+  (endpoint) => {
+    expect(() => readEndpoint({ GOOGLE_API_ENDPOINT: endpoint })).toThrow('http://127.0.0.1:<port>');
+  },
+);
 
 describe('the command', () => {
   let server: Server;
@@ -218,6 +262,7 @@ describe('the command', () => {
     writeParameters();
     const { code, stdout } = await runCommand(['--project', PROJECT_ID]);
     expect(stdout).toMatch(/^Valid \(\d+\)\n/);
+    expect(stdout).toContain('  API keys in the secret: acme\n');
     expect(code).toBe(0);
     for (const request of requests) expect(request).toMatch(/^GET /);
     expect(authorizations).toEqual(new Set(['Bearer a-token']));
