@@ -124,3 +124,20 @@ testInWorld('a read that hangs gets a 500 about 8 s after the signal', async (wo
   expect(tookMs).toBeLessThan(9_000);
   expect(await exitCode).toBe(0);
 });
+
+testInWorld(
+  'an instance that an error ends logs its exit code, and one without a request logs its stop',
+  async (world) => {
+    const preload = "process.on('SIGUSR2', () => { throw new Error('nothing handles this'); });";
+    const dying = await world.start('getTeams', {
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(preload)}`,
+    });
+    process.kill(dying.pid, 'SIGUSR2');
+    await waitFor(() => !dying.alive());
+    expect(getLogged(dying, 'instance_stopped')).toMatchObject([{ severity: 'ERROR', exit_code: 16 }]);
+
+    const idle = await world.start('getTeams');
+    expect(await idle.stop()).toBe(0);
+    expect(getLogged(idle, 'instance_stopped')).toMatchObject([{ severity: 'INFO', exit_code: 0, unanswered: 0 }]);
+  },
+);

@@ -1,7 +1,7 @@
 import domain, { type Domain } from 'node:domain';
 import type { Server, ServerResponse } from 'node:http';
 import { StoppedError } from '../errors';
-import { logInstanceStopped, logInstanceStopping } from '../logging/instances';
+import { logInstanceStopping } from '../logging/instances';
 import { STOP_MS, STOP_RESERVE_MS } from '../time-limits';
 
 export class Shutdown {
@@ -24,6 +24,10 @@ export class Shutdown {
     });
   }
 
+  get runningHandlers(): number {
+    return this.#runningHandlers;
+  }
+
   /** Runs a handler. A stop waits for its end, because it may still have to fail an attempt whose client has left. */
   async waitFor(handle: () => Promise<void>): Promise<void> {
     this.#runningHandlers += 1;
@@ -42,7 +46,6 @@ export class Shutdown {
 
   /** Returns when all handlers have ended and all responses are closed, or when the time is up. */
   async stop(): Promise<void> {
-    const startedAt = performance.now();
     const reason = new StoppedError('the instance is stopping', STOP_RESERVE_MS);
     this.refuseWrites.abort(reason);
     logInstanceStopping(this.#runningHandlers);
@@ -56,7 +59,6 @@ export class Shutdown {
     this.#endIfIdle();
     await this.#end.promise;
     timers.forEach(clearTimeout);
-    logInstanceStopped(this.#runningHandlers, Math.round(performance.now() - startedAt));
   }
 }
 

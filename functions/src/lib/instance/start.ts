@@ -2,7 +2,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { getBuild, getInvalidApiKeyLines, isCloudRunInstance } from '../config';
 import { removeGoogleVariables } from '../google-variables';
-import { logApiKeyLinesIgnored, logInstanceStarted } from '../logging/instances';
+import { logApiKeyLinesIgnored, logInstanceStarted, logInstanceStopped } from '../logging/instances';
 import { prepareRequest } from './prepare-request';
 import { shutdown } from './shutdown';
 
@@ -29,12 +29,16 @@ export function startInstance(): void {
   });
   const invalidLines = getInvalidApiKeyLines();
   if (invalidLines.length > 0) logApiKeyLinesIgnored(invalidLines);
-  if (isCloudRunInstance()) logInstanceStarted({ ...getBuild(), node: process.version });
+  if (!isCloudRunInstance()) return;
+  logInstanceStarted({ ...getBuild(), node: process.version });
+  // Whatever ends the process, except a signal that cannot be handled and V8 itself. An alert compares starts and ends.
+  process.once('exit', (exit_code) => logInstanceStopped({ exit_code, unanswered: shutdown.runningHandlers }));
+  stopOnSigterm();
 }
 
 /**
- * Replaces the Functions Framework's SIGTERM handler, which exits in the middle of requests. This
- * happens at the first request, because the framework adds its handler when it begins to listen.
+ * Replaces the Functions Framework's SIGTERM handler, which exits in the middle of requests. This happens at the start,
+ * and again at the first request, because the framework can add its handler when it begins to listen.
  */
 function stopOnSigterm(): void {
   process.removeAllListeners('SIGTERM');

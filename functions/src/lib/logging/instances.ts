@@ -9,6 +9,12 @@ export const logApiKeyLinesIgnored = (lines: readonly number[]) =>
 
 export const logInstanceStopping = (requests: number) => logEvent('INFO', 'instance_stopping', { requests });
 
-/** @param unanswered number of handlers that are still running */
-export const logInstanceStopped = (unanswered: number, duration_ms: number) =>
-  logEvent(unanswered > 0 ? 'WARNING' : 'INFO', 'instance_stopped', { unanswered, duration_ms });
+/**
+ * The last line of an instance that was not killed.
+ *
+ * @param entry `exit_code` is not 0 after an error that nothing handled. `unanswered` is the number of handlers that are still running
+ */
+export const logInstanceStopped = (entry: { exit_code: number; unanswered: number }) => {
+  const severity = entry.exit_code !== 0 ? 'ERROR' : entry.unanswered > 0 ? 'WARNING' : 'INFO';
+  logEvent(severity, 'instance_stopped', entry);
+};

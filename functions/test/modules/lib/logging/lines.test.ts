@@ -26,8 +26,24 @@ test.each<[severity: string, event: string, fields: object, log: () => void]>([
   ['ERROR', 'price_list_left', { ...SWEPT, ...CUT }, () => logSwept('left')],
   ['ERROR', 'key_record_unreadable', { record: 'keys/1' }, () => logUnreadableKey('keys/1')],
   ['ERROR', 'sweep_failed', { ...CUT, ...COUNTS }, () => logSweepFailed(PATH, COUNTS)],
-  ['WARNING', 'instance_stopped', { unanswered: 1, duration_ms: 9 }, () => logInstanceStopped(1, 9)],
-  ['INFO', 'instance_stopped', { unanswered: 0, duration_ms: 9 }, () => logInstanceStopped(0, 9)],
+  [
+    'WARNING',
+    'instance_stopped',
+    { exit_code: 0, unanswered: 1 },
+    () => logInstanceStopped({ exit_code: 0, unanswered: 1 }),
+  ],
+  [
+    'INFO',
+    'instance_stopped',
+    { exit_code: 0, unanswered: 0 },
+    () => logInstanceStopped({ exit_code: 0, unanswered: 0 }),
+  ],
+  [
+    'ERROR',
+    'instance_stopped',
+    { exit_code: 16, unanswered: 0 },
+    () => logInstanceStopped({ exit_code: 16, unanswered: 0 }),
+  ],
 ])('%s %s has the fields %j', (severity, event, fields, logLine) => {
   logLine();
   expect(write).toHaveBeenLastCalledWith({ severity, event, message: event.replaceAll('_', ' '), ...fields });
