@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
  * @param config the configuration of `parseArgs` in node:util, without `help`
  */
 export function readArguments(usage, config = {}) {
+  endWithOutput();
   try {
     const { values, positionals } = parseArgs({ ...config, options: { ...config.options, help: { type: 'boolean' } } });
     if (values.help !== true) return { values, positionals };
@@ -22,4 +23,9 @@ export function readArguments(usage, config = {}) {
 export function refuseArguments(message, usage) {
   console.error(`${message}\n\n${usage}`);
   process.exit(64);
+}
+
+/** Ends the program when its output is closed, as by `| head`, or cannot be written. Node would print a stack trace. */
+function endWithOutput() {
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => process.exit(1));
 }

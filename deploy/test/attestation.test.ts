@@ -50,18 +50,22 @@ function runJob(name: string, text: RegExp, env: Record<string, string> = {}): n
 }
 
 /** Lets the job `build` compute the digest of files, and then replaces some. @returns the digest that the job hands on */
-function build(replaced: Files = {}, partner: Files = PARTNER): string {
+function build(replaced: Files = {}, partner: Files = PARTNER): Record<'DIGEST' | 'PARTNER_DIGEST', string> {
   writeFiles('build/release', BUILT);
   const output = join(parent, 'output');
   expect(runJob('build', /GITHUB_OUTPUT/, { GITHUB_OUTPUT: output })).toBe(0);
+  writeFiles('check', PARTNER);
+  const ofPartner = join(parent, 'output-of-check');
+  expect(runJob('check', /GITHUB_OUTPUT/, { GITHUB_OUTPUT: ofPartner })).toBe(0);
   cpSync(join(parent, 'build/release'), join(parent, 'artifacts/release'), { recursive: true });
   writeFiles('artifacts/release', replaced);
   writeFiles('artifacts/partner', partner);
-  return readFileSync(output, 'utf8').trim().replace('digest=', '');
+  const read = (file: string) => readFileSync(file, 'utf8').trim().replace('digest=', '');
+  return { DIGEST: read(output), PARTNER_DIGEST: read(ofPartner) };
 }
 
 test.each(['attest', 'publish'])('the job %s accepts what was built', (job) => {
-  expect(runJob(job, /gh /, { DIGEST: build() })).toBe(0);
+  expect(runJob(job, /gh /, build())).toBe(0);
 });
 
 describe.each(['attest', 'publish'])('the job %s fails', (job) => {
@@ -71,18 +75,24 @@ describe.each(['attest', 'publish'])('the job %s fails', (job) => {
     ['a hidden file is added', { '.npmrc': 'x' }],
     ['a file is added in a folder', { 'more/functions-v1.2.3.tgz': 'a package' }],
   ])('if %s', (_, replaced) => {
-    expect(runJob(job, /gh /, { DIGEST: build(replaced) })).not.toBe(0);
+    expect(runJob(job, /gh /, build(replaced))).not.toBe(0);
   });
 
   test('if the build has handed on no digest', () => {
-    build();
-    expect(runJob(job, /gh /, { DIGEST: '' })).not.toBe(0);
+    expect(runJob(job, /gh /, { ...build(), DIGEST: '' })).not.toBe(0);
   });
+});
+
+test.each<[string, Files]>([
+  ['another archive', { 'partner-v1.2.3.tgz': 'a program that sends the API key elsewhere' }],
+  ['no archive', { 'partner-v1.2.3.tgz': '' }],
+])('the job publish fails if the artifact for partners has %s', (_, partner) => {
+  expect(runJob('publish', /gh /, build({}, partner))).not.toBe(0);
 });
 
 test('the artifact for partners adds only its archive to the release, and replaces no file', () => {
   const digest = build({}, { ...PARTNER, 'functions-v1.2.3.tgz': 'another package', 'more.tgz': 'x' });
-  expect(runJob('publish', /gh /, { DIGEST: digest })).toBe(0);
+  expect(runJob('publish', /gh /, digest)).toBe(0);
   const [, , , ...published] = readFileSync(join(parent, 'published'), 'utf8').split(' --')[0]?.split(' ') ?? [];
   const built = Object.keys(BUILT).map((file) => `release/${file}`);
   expect(published.sort()).toEqual(['partner/partner-v1.2.3.tgz', ...built.sort()]);

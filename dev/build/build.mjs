@@ -11,7 +11,7 @@ import repositoryPackage from '../../package.json' with { type: 'json' };
 import repositoryLock from '../../package-lock.json' with { type: 'json' };
 import { readArguments } from '../arguments.mjs';
 import { createBillOfMaterials } from './bill-of-materials.mjs';
-import { NOT_BUNDLED } from './production.mjs';
+import { OPTIONAL } from './production.mjs';
 
 /**
  * Builds functions/dist, the folder that a deployment uploads (docs/decisions/0011-one-bundle.md):
@@ -132,8 +132,8 @@ async function bundle() {
     write: false,
     metafile: true,
     format: 'esm',
-    external: [...RUNTIME, ...NOT_BUNDLED],
-    alias: REPLACED,
+    external: RUNTIME,
+    alias: { ...REPLACED, ...OPTIONAL },
     define: {
       'process.env.BUILD_VERSION': JSON.stringify(functionsPackage.version),
       'process.env.BUILD_COMMIT': JSON.stringify(BUILD_ID),

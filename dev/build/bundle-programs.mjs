@@ -2,7 +2,7 @@ import '../../functions/node-version.cjs';
 import { build } from 'esbuild';
 import repositoryLock from '../../package-lock.json' with { type: 'json' };
 import { readArguments, refuseArguments } from '../arguments.mjs';
-import { listBundled, NOT_BUNDLED } from './production.mjs';
+import { assertSelfContained, listBundled, OPTIONAL } from './production.mjs';
 
 const USAGE = `Usage: node dev/build/bundle-programs.mjs FOLDER
 
@@ -25,8 +25,9 @@ const { metafile } = await build({
   target: 'node22',
   // Ends the program with a message on an older Node, such as that of a Cloud Shell.
   inject: ['functions/node-version.cjs'],
-  external: NOT_BUNDLED,
+  alias: OPTIONAL,
   metafile: true,
   logLevel: 'warning',
 });
 listBundled(metafile, repositoryLock);
+assertSelfContained(metafile);

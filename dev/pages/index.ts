@@ -38,7 +38,9 @@ export function createPageRoutes(apiKey: string): GetRoute {
       const [name, type] = file;
       return onlyReads(async (_, response) => send(response, 200, type, await readFile(resolve(name))));
     }
-    const name = decodePath(path)?.slice(1).replace(/(?<!\/)\/+$/, '');
+    const name = decodePath(path)
+      ?.slice(1)
+      .replace(/(?<!\/)\/+$/, '');
     const guide = name === undefined ? undefined : findGuide(name);
     if (guide === undefined) return undefined;
     if (path.endsWith('/')) return onlyReads((_, response) => redirect(response, `/${name}`));
