@@ -1,4 +1,5 @@
 import { readDeployManifest, type DeployManifest } from '../check/manifest';
+import { MEMORY_BYTES } from '../../functions/src/lib/memory';
 import * as functions from '../../functions/src';
 import { REGION } from '../../functions/src/lib/region';
 import { operationNames } from '../../dev/run/operations';
@@ -31,7 +32,7 @@ test('the sweep is called every minute, never retried, in one instance, and gets
 test.each(operationNames)('%s has the options of the source, its account, the secret and the limits', (name) => {
   const { runtimeOptions, writes = false } = functions[name].operation;
   const { cpu, concurrency, timeoutSeconds, memory } = runtimeOptions;
-  const options = { cpu, concurrency, timeoutSeconds, availableMemoryMb: memory === '1GiB' ? 1024 : 512 };
+  const options = { cpu, concurrency, timeoutSeconds, availableMemoryMb: MEMORY_BYTES[memory] / 2 ** 20 };
   expect(manifest.endpoints[name]).toMatchObject({
     platform: 'gcfv2',
     entryPoint: name,

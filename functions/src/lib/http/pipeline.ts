@@ -39,7 +39,7 @@ export interface Endpoint<Body> {
   name: string;
   /** POST for an operation with a body, otherwise GET. */
   method: 'GET' | 'POST';
-  runtimeOptions: HttpsOptions & FunctionMemory & { timeoutSeconds: number };
+  runtimeOptions: Omit<HttpsOptions, keyof FunctionMemory> & FunctionMemory & { timeoutSeconds: number };
   /** Whether browsers can call the operation from pages of the allowed origins. */
   cors?: boolean;
   body?: RequestBody<Body>;

@@ -118,6 +118,11 @@ describe('a stored payload', () => {
     ['with a chunk of text', { '0000': packed.subarray(0, 30), '0001': 'text' }, 'its last chunks are missing'],
     ['of bytes that are not gzip', { '0000': Buffer.from('damaged') }, 'it is damaged: incorrect header check'],
     [
+      'that inflates to more than 32 MiB',
+      { '0000': gzipSync(Buffer.alloc(32 * 1024 * 1024 + 1)) },
+      'it inflates to more than an accepted one',
+    ],
+    [
       'of another request',
       { '0000': gzipSync(model(createPriceListBody(2))) },
       'it is not the accepted one: its fingerprint differs',
