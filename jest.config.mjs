@@ -12,7 +12,7 @@ export const project = (displayName, folder) => ({
   displayName,
   roots: roots.map((root) => `<rootDir>/${root}`),
   modulePathIgnorePatterns: ['<rootDir>/functions/(dist|\\.dev)/'],
-  globalSetup: '<rootDir>/test/jest/deploy-package.mjs',
+  globalSetup: '<rootDir>/test/jest/deploy-package.cjs',
   testMatch: [`<rootDir>/${folder}/**/*.test.ts`],
   testEnvironment: '<rootDir>/test/jest/environment.cjs',
   setupFiles: ['<rootDir>/test/jest/setup.cjs', '<rootDir>/test/harness/console.ts'],

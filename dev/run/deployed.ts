@@ -15,7 +15,7 @@ import { REGION } from '../../functions/src/lib/region';
 /** The output of `npm run build`, which a deployment uploads. */
 export const BUILT_PACKAGE = 'functions/dist';
 
-/** The copy that test/jest/deploy-package.mjs made, if any, because other programs can rebuild the package during the tests. */
+/** The copy that test/jest/deploy-package.cjs made, if any, because other programs can rebuild the package during the tests. */
 export const DEPLOY_PACKAGE = process.env['DEPLOY_PACKAGE'] ?? BUILT_PACKAGE;
 
 export const PROJECT = 'demo-price-lists';
@@ -72,7 +72,7 @@ export const MEMORY_PROBE_ENV = {
 };
 
 /** Makes the framework, which listens on port 0, report its port. */
-const LISTENING = resolve('dev/run/preload/listening.cjs');
+const LISTENING = pathToFileURL(resolve('dev/run/preload/listening.mjs')).href;
 
 /** A function's process, as it runs in production. */
 export interface DeployedFunction {
@@ -99,7 +99,7 @@ export async function startDeployedFunction(
   env: Record<string, string>,
 ): Promise<DeployedFunction> {
   const framework = createRequire(resolve(folder, 'package.json')).resolve('@google-cloud/functions-framework');
-  const args = ['--require', LISTENING, join(dirname(framework), 'main.js'), `--target=${target}`];
+  const args = ['--import', LISTENING, join(dirname(framework), 'main.js'), `--target=${target}`];
   const child = spawn(process.execPath, args, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],

@@ -64,7 +64,7 @@ const DEFAULTS: Variables = {
   DATA_DIR: ':memory:',
 };
 
-/** The command of `npm start`, without the build, for the copy of the package that deploy-package.mjs makes. */
+/** The command of `npm start`, without the build, for the copy of the package that deploy-package.cjs makes. */
 const NPM_START = [
   process.execPath,
   '--disable-warning=ExperimentalWarning',

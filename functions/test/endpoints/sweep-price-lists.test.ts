@@ -1,25 +1,18 @@
-import type { CloudEvent, CloudFunction } from 'firebase-functions/v2';
-import functionsTest from 'firebase-functions-test';
 import { systemClock } from '../../src/lib/clock';
 import { StoppedError } from '../../src/lib/errors';
 import { shutdown } from '../../src/lib/instance/shutdown';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { isEntries } from '../../../test/harness/commits';
 import { CRASHED } from '../../../test/harness/failed-attempts';
-import { TEST_PROJECT } from '../../../test/harness/firestore';
 import { usePriceListService } from '../../../test/harness/price-list-service';
 import { writeRecords } from '../../../test/harness/stored';
 import { waitUntilFired } from '../../../test/harness/wait-for';
 
-/** Tests the scheduled sweep, called by firebase-functions-test. ../modules/price-lists/sweep.test.ts tests its decisions. */
+/** Tests the scheduled sweep, called as Cloud Scheduler does. ../modules/price-lists/sweep.test.ts tests its decisions. */
 
 const { service, getKey, failAttempt, expectReplayed } = usePriceListService();
 
-const { cleanup, wrap } = functionsTest({ projectId: TEST_PROJECT });
-afterAll(() => cleanup());
-
-// `wrap` can call scheduled functions of the 2nd generation, but its types do not accept them.
-const deliver: () => Promise<void> = wrap(sweepPriceLists as unknown as CloudFunction<CloudEvent<unknown>>);
+const deliver = async () => sweepPriceLists.run({ scheduleTime: new Date().toISOString() });
 
 const getEvents = () => service.log.map(({ severity, event }) => [severity, event]);
 

@@ -1,5 +1,5 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { basename } from 'node:path';
+const { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } = require('node:fs');
+const { basename } = require('node:path');
 
 const BUILT = 'functions/dist';
 
@@ -7,11 +7,11 @@ const BUILT = 'functions/dist';
 const PARENT = 'functions/.dev';
 
 /** Copies the built package before the suites, because other programs can build it again during them. */
-export default function copyPackage() {
+module.exports = function copyPackage() {
   if (!existsSync(BUILT)) return;
   mkdirSync(PARENT, { recursive: true });
   const copy = mkdtempSync(`${PARENT}/package-`);
   cpSync(BUILT, copy, { recursive: true, filter: (path) => basename(path) !== 'node_modules' });
   process.env.DEPLOY_PACKAGE = copy;
   process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
-}
+};
