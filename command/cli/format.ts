@@ -26,7 +26,9 @@ export function formatKeys(keys: readonly KeySummary[], limit: number, isDefault
   if (keys.length === 0) return `${title}.\n`;
   const causes = isDefault && keys.length > 1 ? `${formatCauses(keys, now)}\n` : '';
   const shown = keys.slice(0, limit).map((key) => {
-    const next = key.next && NEXT_STEPS[key.next];
+    // Only `show` reads the payload, without which no key can be resumed.
+    const next =
+      key.next && (needsOperator(key) ? '`show` says whether to resume or release it' : NEXT_STEPS[key.next]);
     return formatFields(key, now, { ...getCommonFields(key), next });
   });
   return `${title}, oldest first.\n\n${causes}${shown.join('\n')}`;
@@ -54,9 +56,19 @@ function formatCauses(all: readonly KeySummary[], now: number): string {
 }
 
 /** Says how to see all keys, and how to resume many that are unresolved. */
-export const formatRest = (total: number, limit: number, isDefault: boolean, options: TargetOptions): string =>
-  `The oldest ${formatNumber(limit)} of ${count(total, 'key')} are shown. Add --limit ${total} to see all.\n` +
-  (isDefault ? `All keys of one cause: ${formatVerb('resume', options)} --dry-run --cause unavailable\n` : '');
+export function formatRest(
+  keys: readonly KeySummary[],
+  limit: number,
+  isDefault: boolean,
+  options: TargetOptions,
+): string {
+  const total = keys.length;
+  const rest = `The oldest ${formatNumber(limit)} of ${count(total, 'key')} are shown. Add --limit ${total} to see all.\n`;
+  const byCause = Map.groupBy(keys.filter(needsOperator), ({ failure_cause }) => failure_cause);
+  const [[cause] = []] = [...byCause].sort(([, a], [, b]) => b.length - a.length);
+  if (!isDefault || cause === undefined || cause === null) return rest;
+  return `${rest}All keys of this cause: ${formatVerb('resume', options)} --dry-run --cause ${cause}\n`;
+}
 
 /** Says how many attempts are in progress, and when the last lease ends. By default `list` does not show their keys. */
 export function formatInProgress(records: readonly KeyRecord[]): string {

@@ -49,10 +49,9 @@ export class Terminal {
     if (stdin.isTTY !== true) {
       throw new CommandError(`${question}\nStandard input is not a terminal, so nobody can confirm this. Pass --yes.`);
     }
-    const terminal = createInterface({ input: stdin, output: stderr });
-    // A question puts the terminal into raw mode, in which Ctrl-C sends no signal.
-    terminal.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
-    // If the input ends, or after Ctrl-D in Node 22.19, the interface closes but the question stays pending.
+    // Not in raw mode, in which Ctrl-C and Ctrl-Z would send no signal.
+    const terminal = createInterface({ input: stdin, output: stderr, terminal: false });
+    // If the input ends, the interface closes but the question stays pending.
     const ended = once(terminal, 'close').then(() => '');
     const answer = terminal.question(`${question}\nContinue? [y/N] `, { signal }).catch(() => '');
     const response = await Promise.race([answer, ended]);

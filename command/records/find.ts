@@ -62,7 +62,21 @@ function parsePath(text: string): { id: string; idType: IdType } | undefined {
 export async function findKeys(db: Database, name: string): Promise<FoundKey[]> {
   const path = parsePath(name);
   const found = path === undefined ? [] : await findKeysBy(db, path.id, [path.idType]);
-  return found.length > 0 ? found : findKeysBy(db, name, ID_TYPES);
+  if (found.length > 0) return found;
+  const matches = await Promise.all([name, ...readPrinted(name)].map((each) => findKeysBy(db, each, ID_TYPES)));
+  return [...new Map(matches.flat().map((match) => [match.key.reference.path, match])).values()];
+}
+
+/** Returns the id that the command prints as `name`: in the escapes of JSON, with or without its quotation marks. */
+function readPrinted(name: string): string[] {
+  return [name, `"${name}"`].flatMap((text) => {
+    try {
+      const id: unknown = JSON.parse(text);
+      return typeof id === 'string' && id !== name && id !== '' ? [id] : [];
+    } catch {
+      return [];
+    }
+  });
 }
 
 async function findKeysBy(db: Database, id: string, idTypes: readonly IdType[]): Promise<FoundKey[]> {

@@ -25,13 +25,18 @@ export function formatFacts({ config, functions, firestoreAddress, seeded }: Sta
   const facts = {
     Functions: `${functions.origin} (open it in a browser to try each operation)`,
     Data: `${functions.origin}/data (open it in a browser to see what is stored)`,
-    Firestore: [firestoreAddress, data, ...(seeded > 0 ? [`${seeded} sample records added`] : [])].join(', '),
+    Firestore: [firestoreAddress, data, ...describeSampleData(config, seeded)].join(', '),
     'API key':
       plainKeys.join(', ') || keys.map(({ name }) => name).join(', ') || 'not configured: every call returns 500',
     Origins: corsAllowedOrigins || 'none',
   };
   const labelled = Object.entries(facts).map(([label, fact]) => `  ${dim(label.padEnd(9))}  ${fact}`);
   return ['', ...labelled, ''].join('\n');
+}
+
+function describeSampleData({ sampleData }: LocalConfig, seeded: number): string[] {
+  if (!sampleData) return [];
+  return [seeded > 0 ? `${seeded} sample records added` : 'no sample records added, because it has data'];
 }
 
 /** Returns a curl command for each operation. The message has them before the facts, so that the facts stay visible in a terminal of 24 lines. */

@@ -33,8 +33,7 @@ export async function list({ status, limit, json }: ListOptions, context: Comman
     if (isDefault) terminal.printError(note);
   } else {
     terminal.print(formatKeys(summaries, limit, isDefault, now));
-    if (summaries.length > limit)
-      terminal.print(`\n${formatRest(summaries.length, limit, isDefault, context.targetOptions)}`);
+    if (summaries.length > limit) terminal.print(`\n${formatRest(summaries, limit, isDefault, context.targetOptions)}`);
     if (isDefault) terminal.print(`${summaries.length > 0 ? '\n' : ''}${note}`);
     const first = summaries.find(needsOperator) ?? summaries[0];
     if (first !== undefined)

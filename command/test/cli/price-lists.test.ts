@@ -264,6 +264,23 @@ describe('an id that another client has chosen as its own boq_list_id', () => {
   });
 });
 
+test.each(['it\'s "quoted"', 'new\nline', 'back\\slash', 'a\u3164b', '\u202e', 'a\u00a0b'])(
+  'the command finds the key %j by what it prints',
+  async (key) => {
+    await submit(createPriceListBody(1, { boq_list_id: key }));
+    const { out } = await run('show', getKey(key).path);
+    const [printed = ''] = /"(?:[^"\\]|\\.)*"/.exec(out) ?? [];
+    expect(JSON.parse(printed)).toBe(key);
+    for (const typed of [key, printed, printed.slice(1, -1)])
+      expect(JSON.parse((await run('show', typed, '--json')).out)).toMatchObject({ boq_list_id: key });
+  },
+);
+
+test('a text that is one key, and the printed form of another, is refused', async () => {
+  for (const boq_list_id of ['a\\nb', 'a\nb']) await submit(createPriceListBody(1, { boq_list_id }));
+  expect((await run('show', 'a\\nb')).code).toBe(1);
+});
+
 test('a printed command repeats the --project of the command that prints it', async () => {
   await failAttempt(KEY);
   const { out } = await run('list', '--project', TEST_PROJECT);
