@@ -382,16 +382,10 @@ describe('the next step', () => {
   const RELEASE = "npx --no -- price-lists release --reason '…'";
 
   test.each<[state: string, update: Record<string, unknown>, next: string | null, text: string | undefined]>([
-    ['in progress', { ...running, lease_expires_at: Date.now() + 60_000 }, 'wait', 'wait until the attempt ends'],
     ['whose lease has expired', { ...running, lease_expires_at: 1 }, 'sweep', 'wait for the sweep'],
-    ['that crashed too often', { ...running, lease_expires_at: 1, failed_tries: 3 }, 'resume', RESUME],
-    ['that failed for a transient cause', { ...failed, failure_cause: 'timeout' }, 'sweep', 'wait for the sweep'],
-    ['that the sweep cannot find', { ...failed, failure_cause: 'timeout', sweep_due_at: null }, 'resume', RESUME],
     ['that failed for another cause', { ...failed, failure_cause: 'error' }, 'resume', RESUME],
-    ['that failed too often', { ...failed, failure_cause: 'timeout', failed_tries: 4 }, 'resume', RESUME],
     ['that is completed', { failure: null }, null, undefined],
     ['that is completed without lists', { lists: null }, 'release', RELEASE],
-    ['that is released', { status: 'released', response: null }, 'send', 'the client can send the request again'],
   ])('of a key %s is the same in list, show and report', async (_, update, next, text) => {
     await submit();
     await getKey(KEY).update(update);

@@ -79,16 +79,6 @@ test('a sweep begins no resume that could last longer than the sweep, and leaves
   expect(service.log.at(-1)).toMatchObject({ event: 'sweep_ended', resumed: 1 });
 });
 
-test('a sweep that begins nothing because the instance stops says that it was interrupted', async () => {
-  await failAttempt('a', CRASHED);
-  const stop = new AbortController();
-  stop.abort();
-  jest.replaceProperty(shutdown, 'refuseWrites', stop);
-  await deliver();
-  expect(service.log).toMatchObject([{ event: 'sweep_ended', resumed: 0, deferred: 0, interrupted: true }]);
-  jest.restoreAllMocks();
-});
-
 test('a sweep does nothing while writes are paused, and logs that', async () => {
   await failAttempt('a', CRASHED);
   service.setConfig({ WRITES_PAUSED: 'true' });
