@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { blocks, type Block } from '../harness/blocks';
-import { cleanUp, startLocalServer, type LocalServer } from '../harness/local-server';
+import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../harness/local-server';
 import { runProgram, runProgramSync } from '../../dev/run/programs';
 
 /** Tests that bash can parse the shell scripts of the documents, and that the commands of a newcomer's first pages work in order. */
@@ -17,42 +17,53 @@ test('each test file that docs/reliability.md links to contains the title that t
   for (const { title, file } of named) expect(readFileSync(join('docs', file), 'utf8')).toContain(title);
 });
 
-/** The blocks that use the service or the variables of the page. They share the state of one service. */
+/** The blocks that use the service or the variables of the page. They share the state of one service, also after it was killed. */
 describe.each(['README.md', 'docs/getting-started.md'])('%s, followed in its order', (page) => {
   const steps = blocks
     .filter(({ document }) => document === page)
     .map((block, i, all) => ({ ...block, next: all[i + 1] }));
   let service: LocalServer | undefined;
+  let dataDir: string | undefined;
   let variables = '';
   afterAll(cleanUp);
 
   /** Runs a block against the service that the page has started, whose ports are not those of the page. */
   async function runBlock(code: string): Promise<string> {
     if (service === undefined) throw new Error('the page has not started the service, or has stopped it');
-    const { origin } = new URL(service.address(''));
-    const commands = `${variables}${code}`.replaceAll('http://127.0.0.1:5001', origin);
-    return (await runProgram('bash', ['-c', commands])).stdout;
+    const { host, port } = new URL(service.address(''));
+    const commands = `${variables}${code}`.replaceAll('127.0.0.1:5001', host).replaceAll('tcp:5001', `tcp:${port}`);
+    const env = { FIRESTORE_EMULATOR_HOST: service.firestoreAddress };
+    return (await runProgram('bash', ['-c', commands], { env })).stdout;
   }
 
   const select = (isSelected: (block: Block) => boolean) => steps.filter(isSelected);
   const starts = select(({ code }) => code.endsWith('npm start\n'));
   const exports = select(({ code }) => code.startsWith('export BASE_URL='));
-  const calls = select(({ code }) => code.includes('"$BASE_URL'));
+  const kills = select(({ code }) => code.includes('kill -9'));
+  const calls = select((block) => block.code.includes('"$BASE_URL') && !kills.some(({ line }) => line === block.line));
+  const looks = select(({ language, code }) => language === 'bash' && /^(until )?npx |^node -p /.test(code));
   const stops = select(({ code }) => code.includes('\n^C'));
 
-  test('starts the service once, and sets the variables once', () => {
-    expect([starts.length, exports.length]).toEqual([1, 1]);
+  test('starts the service once, and again after each kill, and sets the variables once', () => {
+    expect([starts.length, exports.length]).toEqual([1 + kills.length, 1]);
     expect(calls.length).toBeGreaterThan(0);
   });
 
-  const ordered = [...starts, ...exports, ...calls, ...stops].sort((a, b) => a.line - b.line);
+  const ordered = [starts, exports, calls, kills, looks, stops].flat().sort((a, b) => a.line - b.line);
   test.each(ordered)('line $line does what the page says', async (step) => {
-    if (starts.includes(step)) service = await startLocalServer({ API_KEY: undefined, SAMPLE_DATA: 'true' });
-    else if (exports.includes(step)) variables = step.code;
+    if (starts.includes(step)) {
+      dataDir ??= temporaryFolder();
+      service = await startLocalServer({ API_KEY: undefined, SAMPLE_DATA: 'true', DATA_DIR: dataDir });
+    } else if (exports.includes(step)) variables = step.code;
     else if (stops.includes(step)) {
       expect((await service?.stop())?.code).toBe(0);
       service = undefined;
-    } else expectResponse(await runBlock(step.code), step.next?.code ?? '');
+    } else if (kills.includes(step)) {
+      await runBlock(step.code);
+      expect((await service?.ended)?.signal).toBe('SIGKILL');
+      service = undefined;
+    } else if (looks.includes(step)) await runBlock(step.code);
+    else expectResponse(await runBlock(step.code), step.next?.code ?? '');
   });
 });
 
@@ -65,9 +76,12 @@ function expectResponse(printed: string, shown: string): void {
   expect(actual.body).toMatchObject(expected.body);
 }
 
+/** Parses a response as it was printed or is shown. A page writes `…` for what it leaves out. */
 function parseResponse(text: string): { lines: string[]; body: object } {
   const end = text.indexOf('\n\n');
-  return { lines: text.slice(0, end).split('\n'), body: JSON.parse(text.slice(end), withoutNewValues) as object };
+  const lines = text.slice(0, end).split('\n');
+  const body = JSON.parse(text.slice(end).replaceAll(/,\s*…/g, ''), withoutNewValues) as object;
+  return { lines: lines.filter((line) => line !== '…'), body };
 }
 
 /** Leaves out the times and generated ids of a response, which are new each time. */
