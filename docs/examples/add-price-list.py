@@ -5,7 +5,7 @@
     BASE_URL=https://... API_KEY=... python3 add-price-list.py [--allow-other-currency] FILE
 
 Needs Python 3.10 or newer. The integration guide explains the retries. Exit codes:
-0 created, 1 correct it first, 2 contact support, 3 unknown: send the same file again, 64 wrong usage.
+0 created, 1 correct it first, 2 contact support, 3 lists may exist: correct the cause, and send the same file again, 64 wrong usage.
 """
 
 import concurrent.futures
@@ -94,6 +94,24 @@ def send(url, api_key, payload):
     finish(1, f"Correct it first: {reason}")
 
 
+def refuse_duplicates(members):
+    """Exits if a name of an object occurs twice, because the service would use only its last value."""
+    names = set()
+    for name, _ in members:
+        if name in names:
+            finish(1, f"Correct it first: {name} occurs twice in one object")
+        names.add(name)
+    return dict(members)
+
+
+def look_for_duplicates(payload):
+    """Looks at the text, because a parser keeps only one of two equal names. The service judges a file that is not valid JSON."""
+    try:
+        json.loads(payload, object_pairs_hook=refuse_duplicates)
+    except (ValueError, RecursionError):
+        pass
+
+
 def get_wait(state):
     try:
         return max(Retry().parse_retry_after(state.outcome.exception().args[1]), 1)
@@ -112,7 +130,7 @@ def check(body, payload, allows_other_currency):
         stored = lists[0] and lists[0]["currency"]
         os.write(1, json.dumps(response).encode() + b"\n")
     except (ValueError, TypeError, KeyError, RecursionError):
-        finish(3, "The response is not from the service. Correct the address, and send the same file again")
+        finish(3, "The response is not from the service. Correct the address or the network, and send the same file again")
     except OSError as error:
         finish(3, f"The response cannot be written. Lists may exist: send the same file again. {error}")
     if stored is None:
@@ -128,6 +146,7 @@ if options not in ([], ["--allow-other-currency"]) or not api_key or not os.path
     finish(64, "Usage: BASE_URL=https://... API_KEY=... python3 add-price-list.py [--allow-other-currency] FILE")
 with open(file, "rb") as opened:
     content = opened.read()
+look_for_duplicates(content)
 retrying = tenacity.Retrying(
     retry=tenacity.retry_if_exception_type(Transient),
     wait=get_wait,

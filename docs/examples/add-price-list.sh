@@ -4,7 +4,7 @@
 #     BASE_URL=https://... API_KEY=... bash add-price-list.sh [--allow-other-currency] FILE
 #
 # Needs bash, curl 7.76 and jq 1.6 or newer. The integration guide explains the retries. Exit codes:
-# 0 created, 1 correct it first, 2 contact support, 3 unknown: send the same file again, 64 wrong usage.
+# 0 created, 1 correct it first, 2 contact support, 3 lists may exist: correct the cause, and send the same file again, 64 wrong usage.
 # SHELLOPTS can set other options: -x would print the API key, and -e or -C would end the retries.
 set +evxCf +o posix -uo pipefail
 trap '' PIPE
@@ -21,6 +21,11 @@ jq() { HOME=$folder command jq "$@"; } # does not load ~/.jq, which can redefine
 header() {
   LC_ALL=C awk -v name="$1:" '/^HTTP/ { v = "" } tolower($1) == name { v = $2 } END { gsub(/[^!-~]/, "", v); print v }' "$folder/headers"
 }
+
+# The stream has both of two equal identifiers, of which jq otherwise keeps one. The service judges a file that is not valid JSON.
+in_text=$(jq --null-input --stream 'reduce (inputs | select(length == 1 and (.[0] | length) == 3 and .[0][0] == "products")) as $_ (0; . + 1)' "$1" 2>/dev/null) &&
+  kept=$(jq '.products | to_entries | map(select(.value | objects | length > 0)) | length' "$1" 2>/dev/null) && [[ $kept =~ ^[0-9]+$ && $in_text != "$kept" ]] &&
+  finish 1 'Correct it first: a product identifier occurs twice'
 
 for name in RETRY_SECONDS REQUEST_SECONDS; do
   [[ ${!name:-1} =~ ^[1-9][0-9]{0,5}$ ]] || finish 64 "$name must be a whole number of seconds from 1 to 999999"

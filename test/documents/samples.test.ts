@@ -239,6 +239,16 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
   // The tests below are of programs, and the client in TypeScript is none.
   if (name === 'TypeScript') return;
 
+  tested(`a file in which an identifier occurs twice is exit code 1, and is not sent${because}`, async () => {
+    const file = join(temporaryFolder(), 'duplicate.json');
+    const example = readFileSync(PAYLOAD, 'utf8');
+    writeFileSync(file, example.replace('CEM-OPC-32R-50KG', 'CEM-OPC-32R-25KG'));
+    const stub = await startStub([created]);
+    const twice = expect.stringMatching(/Correct it first: .* occurs twice/) as string;
+    expect(await run({ baseUrl: stub.url, file })).toEqual({ code: 1, output: twice });
+    expect(stub.bodies).toEqual([]);
+  });
+
   tested(`a response that cannot be printed is exit code 3${because}`, async () => {
     for (const stdout of ['>/dev/full', '>&-', '| true; exit "${PIPESTATUS[0]}"']) {
       const stub = await startStub([created]);
