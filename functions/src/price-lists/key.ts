@@ -6,16 +6,7 @@ import { canResumeAutomatically, getAttemptWaitMs, getRecovery, SWEEP_RECOVERY, 
 
 /**
  * The states of an idempotency key, as pure transitions. key-store.ts reads and writes the record.
- *
- *                               ┌──────── resume, also of an expired lease ─────────┐
- *                               ▼                                                   │
- *     (none) ── claim ──▶ processing ─────── fail ─────▶ requires_review ───────────┤
- *                            │  ▲  │                          │                     │
- *                            │  └──┘ renew                    └── release ──▶ released ── claim ──▶ processing
- *                            │                                                   ▲
- *                            └── complete ──▶ completed ── release, without lists ┘
- *
- * A claim without a market completes the key at once. An attempt with an expired lease can be released, too.
+ * docs/architecture.md#states-of-a-key draws them.
  *
  * For any order of events:
  * - A completion with lists is final. An operator can release one without lists.
