@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Call } from '../../../../emulator/src';
+import type { Call, Rpc } from '../../../../emulator/src';
 import { systemClock, type Clock } from '../../../src/lib/clock';
 import { StoppedError } from '../../../src/lib/errors';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
@@ -46,6 +46,15 @@ describe('the batches of a list', () => {
       }),
     ));
 
+  test.each([200_001, 400_000, 541_972])('of a list of %i entries have at most 500 entries', (count) => {
+    let entries = 0;
+    for (const batch of toBatches(createProducts(count), 'price_list', 500)) {
+      entries += batch.length;
+      if (batch.length > 500) throw new Error(`a batch has ${batch.length} entries`);
+    }
+    expect(entries).toBe(count);
+  });
+
   test.each([100_000, 100_001, 100_499])('each have ids from the whole range of a list of %i entries', (count) => {
     for (const batch of toBatches(createProducts(count), 'price_list', 500)) {
       const tenths = new Set(batch.map(([id]) => Math.floor((10 * Number(id)) / count)));
@@ -73,6 +82,19 @@ describe('the lease of a creation', () => {
     const { renewals, created } = await createAndRecordRenewals();
     expect(renewals).toHaveLength(count);
     expect(created.result).toMatchObject({ replayed: false });
+  });
+
+  test('that is 20 s old after the last entries is renewed before the completion', async () => {
+    // Both lists have one batch each.
+    atCommit(database, isEntries, () => database.clock.advance(20 * SECOND), { nth: 2 });
+    const renewals: string[] = [];
+    const run = () => void renewals.push('event');
+    atCommit(database, isKeyEvent, run, { times: Infinity });
+    const created = await create(createPriceListBody(TEST_BATCH));
+    expect(created.result).toMatchObject({ replayed: false });
+    // The renewal, and then the completion.
+    expect(renewals).toHaveLength(2);
+    expect((await readKey())['lease_expires_at']).toBe(TEST_START + 20 * SECOND + LEASE_DURATION_MS);
   });
 
   test('begins when the read of the claim is sent, because the read time can be as early as that', async () => {
@@ -198,10 +220,19 @@ test('a field that another program adds to a list in progress is still there whe
   expect(docs.map((list) => list.data())).toMatchObject([{ status: 'ready', 'checked by': 'ada' }]);
 });
 
-test('an attempt retries a write for longer than a minute', async () => {
-  failCommits(database, isEntries, { code: 'UNAVAILABLE', times: 40 });
+test.each<[string, Rpc, (call: Call<'Commit'>) => boolean]>([
+  ['of the entries', 'Commit', isEntries],
+  ['of the renewal or the completion', 'Commit', isKeyEvent],
+  ['of all reads after the claim', 'BatchGetDocuments', () => true],
+])('an outage of more than a minute %s fails no attempt', async (_, rpc, match) => {
+  const action = { kind: 'error', code: 'UNAVAILABLE' } as const;
+  const isAfterClaim = (call: Call) => rpc !== 'Commit' || match(call as Call<'Commit'>);
+  // The first read is that of the claim.
+  const nth = rpc === 'Commit' ? 1 : 2;
+  database.firestore.faults.inject({ rpc, match: isAfterClaim, nth, times: 40, action });
   const created = await create(body);
   expect(created.result).toMatchObject({ replayed: false });
+  expect(created.logged.map(([event]) => event)).toEqual(['claimed', 'completed']);
   expect(database.clock.now() - TEST_START).toBeGreaterThan(60 * SECOND);
   await check(body);
 });

@@ -40,6 +40,30 @@ describe('a resume', () => {
     expect(await create('a')).toMatchObject({ response: resumed.response, replayed: true });
   });
 
+  test('writes the identifiers that were sent, beyond ASCII too', async () => {
+    const ids = ['цемент', 'Größe "7"', '砂利', '🧱', 'a\u0301', 'á', '\u0080', '€'];
+    const prices = { price_list_price: 1, expected_forward_cost_price: 2 };
+    const body = {
+      ...createPriceListBody(0, { boq_list_id: 'ключ', name: 'Прайс' }),
+      products: Object.fromEntries(ids.map((id) => [id, prices])),
+    };
+    const { db } = database.open();
+    const fault = failCommits(database, isEntries);
+    await createPriceLists(parseSubmission(body), TEST_REQUEST, db).catch(() => undefined);
+    fault.remove();
+    const record = await readKey('ключ');
+    expect(await runResume(record)).toMatchObject({ isOwn: true });
+    // Reads the entries themselves, because the audit decodes the payload as the resume does.
+    for (const path of [
+      `expected_forward_costs/${record.lists?.expected_forward_cost_id}/products`,
+      `price_lists/${record.lists?.price_list_id}/products`,
+    ]) {
+      const { docs } = await database.client.collection(path).get();
+      expect(docs.map((entry) => entry.id).sort()).toEqual([...ids].sort());
+    }
+    await checkInvariants(database.client, [parseSubmission(body)]);
+  });
+
   test('of a crashed attempt creates its lists again if they were deleted, first as processing and then as ready', async () => {
     const record = await fail('a', CRASHED);
     const { expected_forward_cost_id, price_list_id } = record.lists ?? {};
@@ -131,6 +155,17 @@ describe('a release', () => {
     expect((await readKey('a')).document_id).not.toBe(record.document_id);
     expect(await runRelease(record)).toMatchObject({ code: 'lists_ready' });
     await check('a');
+  });
+
+  test('keeps every action that was recorded, in the request record too', async () => {
+    const record = await fail('a');
+    const fault = failCommits(database, isEntries);
+    await runResume(record);
+    fault.remove();
+    expect(await runRelease(await readKey('a'))).toBeUndefined();
+    const actions = [{ action: 'resume', by: 'operator', reason: 'checked' }, ACTION];
+    expect((await readKey('a')).actions).toMatchObject(actions);
+    expect(await readRelease(record)).toMatchObject({ actions });
   });
 
   test('frees a key that completed without lists, and a late retry of the request counts as a new one', async () => {

@@ -90,6 +90,18 @@ describe.each(Object.entries(CALLS))('a %s', (_, { rpc, timeout, call }) => {
   });
 });
 
+test.each(['read', 'query', 'count', 'count of entries'])(
+  'a %s ends by our timeout if the SDK never settles it',
+  async (name) => {
+    Object.assign(CALL_TIMEOUTS_MS, { read: 50, query: 50 });
+    const never = () => new Promise<never>(() => undefined);
+    const query = { get: never, count: () => query };
+    const firestore = { getAll: never, collection: () => query, doc: () => query };
+    const { call } = CALLS[name] as Tried;
+    await expect(call(open(firestore as unknown as Firestore))).rejects.toMatchObject({ code: 4 });
+  },
+);
+
 test.each(Object.entries(CALLS))(
   'a %s is not sent once the signal of its database has aborted',
   async (_, { call }) => {
