@@ -153,7 +153,7 @@ for name in $(sed -n 's/^export { \(.*\) } from .*/\1/p' functions/src/index.ts)
 done
 
 secrets=$(gcloud secrets list --project "$project" --format='value(name.basename())')
-grep -qx API_KEY <<< "$secrets" || decide 'The secret API_KEY is missing. Set the first key: docs/deployment.md#key-rotation'
+grep -qx API_KEY <<< "$secrets" || decide 'The secret API_KEY is missing. Set the first API key: docs/deployment.md#api-key-rotation'
 
 if [ "$left" -gt 0 ]; then exit 1; fi
 echo '# Nothing is left.'

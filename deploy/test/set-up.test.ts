@@ -270,7 +270,7 @@ const DECIDED: Drift[] = [
     'secrets',
     /^API_KEY/m,
     'OTHER_API_KEY',
-    '# The secret API_KEY is missing. Set the first key: docs/deployment.md#key-rotation',
+    '# The secret API_KEY is missing. Set the first API key: docs/deployment.md#api-key-rotation',
   ],
 ];
 
