@@ -10,12 +10,15 @@ test.each(blocks.filter(({ language }) => language === 'bash'))('$document:$line
   expect(runProgramSync('bash', ['-n', '-c', code])).toMatchObject({ status: 0, stderr: '' });
 });
 
-test('each test file that docs/reliability.md links to contains the title that the link names', () => {
-  const links = readFileSync('docs/reliability.md', 'utf8').matchAll(/\[([^\]]+)\]\((\S+\.test\.ts)\)/g);
-  const named = [...links].map(([, title = '', file = '']) => ({ title, file }));
-  expect(named.length).toBeGreaterThan(0);
-  for (const { title, file } of named) expect(readFileSync(join('docs', file), 'utf8')).toContain(title);
-});
+test.each(['docs/reliability.md', 'docs/security.md'])(
+  'each test file that %s links to contains the title of the link',
+  (page) => {
+    const links = readFileSync(page, 'utf8').matchAll(/\[([^\]]+)\]\((\S+\.test\.ts)\)/g);
+    const named = [...links].map(([, title = '', file = '']) => ({ title, file }));
+    expect(named.length).toBeGreaterThan(0);
+    for (const { title, file } of named) expect(readFileSync(join('docs', file), 'utf8')).toContain(title);
+  },
+);
 
 /** The blocks that use the service or the variables of the page. They share the state of one service, also after it was killed. */
 describe.each(['README.md', 'docs/getting-started.md'])('%s, followed in its order', (page) => {

@@ -10,8 +10,8 @@ interface Schema {
   description?: string;
   type?: string | string[];
   format?: string;
-  const?: unknown;
-  enum?: unknown[];
+  const?: string | number | boolean;
+  enum?: (string | number | null)[];
   properties?: Record<string, Schema>;
   additionalProperties?: Schema | boolean;
   items?: Schema;
@@ -63,11 +63,11 @@ export function generateReference(): Record<string, string> {
 function describeOperation(address: string, operation: Method, schemas: Document['components']['schemas']): string {
   const { description, requestBody, responses } = operation;
   const describe = (title: string, { content }: Body) =>
-    `${title}:\n\n${listFields(content['application/json'].schema, schemas).join('\n')}`;
+    `${title}:\n\n${leaveOutRepeated(listFields(content['application/json'].schema, schemas)).join('\n')}`;
   const bodies = [...(requestBody ? [describe('Request', requestBody)] : []), describe('Response', responses[200])];
   const examples = [
-    ...(requestBody ? [showExample('Example of a request', requestBody)] : []),
-    showExample('Example of a response', responses[200]),
+    ...(requestBody ? [showExample('A request', requestBody)] : []),
+    showExample('A response', responses[200]),
   ];
   return `${[address, description.split('\n\n')[0], ...bodies, ...examples].join('\n\n')}\n`;
 }
@@ -76,6 +76,17 @@ function showExample(title: string, { content }: Body): string {
   const [example] = Object.values(content['application/json'].examples);
   return `${title}: ${example?.summary}.\n\n\`\`\`json\n${JSON.stringify(example?.value, null, 2)}\n\`\`\``;
 }
+
+/** Leaves out the fields of a price list that an expected forward cost list also has, and says so. */
+const leaveOutRepeated = (lines: readonly string[]): string[] =>
+  lines
+    .filter(
+      (line) =>
+        !line.startsWith('- `price_list.') || !lines.includes(line.replace('price_list', 'expected_forward_cost')),
+    )
+    .map((line) =>
+      line.startsWith('- `price_list` ') ? `${line} Also has the fields of \`expected_forward_cost\`.` : line,
+    );
 
 /** Returns a line for each field of a schema, also of those within objects, maps and arrays. */
 function listFields(schema: Schema, schemas: Record<string, Schema>, path = ''): string[] {
@@ -119,5 +130,5 @@ function describeType(field: Schema, schemas: Record<string, Schema>): string {
 function resolve(schema: Schema, schemas: Record<string, Schema>): Schema {
   const [inner] = schema.allOf ?? schema.anyOf ?? [];
   if (inner !== undefined) return resolve(inner, schemas);
-  return schemas[schema.$ref?.replace(/.*\//, '') ?? ''] ?? schema;
+  return schemas[schema.$ref?.split('/').at(-1) ?? ''] ?? schema;
 }
