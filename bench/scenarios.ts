@@ -95,7 +95,7 @@ export async function measureAll(bench: BenchContext): Promise<void> {
   await drawnBodies(bench);
 }
 
-/** The variants to compare, except in cold starts: the service, the ordinary SDK function and, for reads, the best. */
+/** The variants to compare, except in cold starts: the service, the ordinary SDK function and, for reads, the best SDK function. */
 const COMPARED = ['service', 'sdk'] as const;
 const READ_VARIANTS = [...COMPARED, 'sdk-stream'] as const;
 

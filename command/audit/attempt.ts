@@ -8,7 +8,7 @@ import { createExpectedList, createExpectedResponse } from './expected';
 import { createKeyReporter } from './key-record';
 import { createReporter, type Violation } from './violation';
 
-/** The checks of the present attempt of a key: its request record, payload, response and lists. */
+/** The checks of the current attempt of a key: its request record, payload, response and lists. */
 
 /** The stored fields of a document. */
 type Fields = Readonly<Record<string, unknown>>;

@@ -31,8 +31,8 @@ import { createReporter, type Violation } from './violation';
  * - The audit reads a key record before the records of its attempt, and again before it reports a violation. The
  *   checked records are written in one commit with the key record, or are complete before that commit. So if both
  *   reads show the same state, the violation existed between them. Otherwise the audit checks the key again.
- * - A request record is read in one call with its key record, which names it unless its attempt was released. No event
- *   changes the request record or the lists of a released attempt.
+ * - The audit reads a request record and its key record in one call. The key record names the request record, unless the
+ *   attempt was released. No event changes the request record or the lists of a released attempt.
  */
 
 export interface AuditReport {
@@ -99,7 +99,7 @@ class Auditor {
     });
   }
 
-  /** Checks that every request record belongs to the present attempt of a key, or to an earlier one that was released. */
+  /** Checks that every request record belongs to the current attempt of a key, or to an earlier one that was released. */
   async checkRequests(): Promise<void> {
     await this.#forEachDocument(this.db.firestore.collection(collections.priceListRequests), async (request) => {
       const { path } = request.ref;
@@ -167,7 +167,7 @@ class Auditor {
     }
   }
 
-  /** Returns the key record whose present attempt a request began, or what else the request is. */
+  /** Returns the key record whose current attempt a request began, or what else the request is. */
   async #readAttempt(found: DocumentSnapshot): Promise<KeyRecord | 'released' | 'none' | 'unknown'> {
     const boqListId: unknown = found.get('info.boq_list_id');
     if (typeof boqListId !== 'string') return 'none';

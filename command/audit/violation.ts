@@ -7,14 +7,14 @@ export type Rule =
   | 'key_record' // the fields of a key record fit its status
   | 'sweep_due_at' // a key record has the due time that follows from its fields, and the sweep processes it soon after
   | 'lease' // an attempt in progress has a lease of normal length, or one that expired a short time ago
-  | 'response' // the response of a completed key shows what is stored
+  | 'response' // the stored response of a completed key has the values of its records
   | 'request' // an attempt has a request record with the same facts
   | 'payload' // the stored payload has the fingerprint of the attempt, and its facts and number of products
   | 'list_document' // a list document exists, with the facts of its attempt and no other field
   | 'list_status' // the status of a list is the one that follows from the status of its attempt
   | 'entry_count' // a ready list has one entry for each product, and no list has more
   | 'entry_values' // an entry belongs to a product of the payload, with its price and no other field
-  | 'reference'; // request records, lists, entries and chunks belong to the present or a released attempt of a key
+  | 'reference'; // request records, lists, entries and chunks belong to the current or a released attempt of a key
 
 export interface Violation {
   rule: Rule;

@@ -15,7 +15,7 @@ import { getProgram } from './text';
 
 /** The commands of `npx --no -- price-lists`, their arguments and their help. */
 
-/** Runs the command that the arguments name. @param run returns the exit code */
+/** Connects to the target that the options name, and calls `run`, whose result is the exit code of the program. */
 export type Act = (run: (context: CommandContext) => Promise<number>) => Promise<void>;
 
 /** The parser prints the help if the arguments ask for it, and an error if they are wrong. It then throws a CommanderError. */

@@ -12,11 +12,10 @@ import { CommandError } from './errors';
 
 /** Why a key was not resumed or released, and what an operator can do. */
 const MESSAGES = {
-  key_in_progress: 'Another attempt on the key is in progress. Wait until it ends.',
+  key_in_progress: 'The attempt is in progress under another owner. Wait until it ends.',
   key_deleted:
     'The key record was deleted after this command had read it. Run the audit, which names what the attempt left.',
   key_released: 'The key was released. The client can send the request again.',
-  key_resolved: 'The sweep or another operator has resolved the key. Look at it again.',
   key_in_review_again: 'The attempt failed again after this command had read the key. Look at the key first.',
   lists_ready: 'The key is completed, so there is nothing to release.',
 } as const;
@@ -37,8 +36,8 @@ const CODES: Record<KeyOutcome['kind'], ResolutionErrorCode> = {
   owned: 'key_in_progress',
   in_progress: 'key_in_progress',
   in_review: 'key_in_review_again',
-  completed: 'key_resolved',
-  failed: 'key_resolved',
+  completed: 'lists_ready',
+  failed: 'key_in_review_again',
 };
 
 export type Completion = Pick<Extract<KeyOutcome, { kind: 'completed' }>, 'response' | 'isOwn'>;
@@ -69,6 +68,5 @@ export async function release(record: KeyRecord, operator: OperatorDecision, db:
   const key = { reference: keyDocument(db, record.boq_list_id), db };
   const event = { kind: 'release', attempt: record, operator } as const;
   const outcome = await retry(() => applyEvent(key, event), db.context, 'outage');
-  if (outcome.kind === 'completed') throw new ResolutionError('lists_ready');
   if (outcome.kind !== 'released') throw new ResolutionError(CODES[outcome.kind]);
 }

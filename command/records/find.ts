@@ -119,7 +119,7 @@ export async function findRequests(db: Database, id: string, idType: IdType): Pr
   return (await db.get(requests.where(idType, '==', id).limit(MAX_MATCHES))).docs;
 }
 
-/** Reads documents. For none it makes no call, because the SDK would reject the call. */
+/** Reads documents. Without references it makes no call, because the SDK would reject it. */
 export const getAll = (db: Database, references: readonly KeyReference[]): Promise<DocumentSnapshot[]> =>
   references.length === 0 ? Promise.resolve([]) : db.getAll(...references);
 

@@ -16,7 +16,7 @@ const toTarget = (page: string): string =>
 function selectChanges(text: string): string {
   const [, heading = '', section = ''] = /^## (.+)\n([^]*?)(?=\n## |$(?![^]))/m.exec(text) ?? [];
   const [, changes = ''] = /^For clients:\n([^]*?)(?=\n\nFor |$(?![^]))/m.exec(section) ?? [];
-  return `# What is new in ${heading}\n${changes}`;
+  return `# What is new in version ${heading.replace(/ - .*/, '')}\n${changes}`;
 }
 
 function writePartnerPages(folder: string): void {

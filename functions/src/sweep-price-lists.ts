@@ -39,7 +39,8 @@ const LAST_RESUME_MS = getTimeLimitMs(sweepOptions, true) - getTimeLimitMs(write
 
 /**
  * Resumes attempts that crashed or failed for a transient cause. Cloud Scheduler calls this every minute, and calls can
- * be repeated or overlap ({@link sweep}). A call ends when no attempt is due, its time is up, or the instance stops.
+ * be repeated or overlap ({@link sweep}). A call ends when no attempt is due, at the time limit of the function, or
+ * when the instance stops.
  */
 export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * *', retryCount: 0 }, () =>
   runHandler(runSweep),

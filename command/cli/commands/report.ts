@@ -47,7 +47,7 @@ export async function report(options: ReportOptions, context: CommandContext): P
 }
 
 interface ReportRow extends RequestRow {
-  /** For the present attempt of a key. */
+  /** For the current attempt of a key. */
   next: NextStep;
 }
 

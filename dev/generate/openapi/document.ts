@@ -131,7 +131,7 @@ function toPreflightObject(operation: Operation, components: Components): JsonOb
     parameters: [{ $ref: '#/components/parameters/X-Request-Id' }, { $ref: '#/components/parameters/Origin' }],
     responses: {
       204: {
-        description: 'The origin is allowed. Without an origin there are no CORS headers.',
+        description: 'The origin is allowed. A request without `Origin` also gets 204, without CORS headers.',
         headers: toReferences('headers', [...COMMON_HEADERS, ...PREFLIGHT_HEADERS]),
       },
       ...toErrorResponses(operation, PREFLIGHT_ERRORS, [], components),

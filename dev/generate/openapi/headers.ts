@@ -40,7 +40,7 @@ export const headers = {
   },
   'Retry-After': {
     description:
-      'Seconds to wait before you send the same request again. You need not contact support first. The description of the error says what its absence means.',
+      'Seconds to wait before you send the same request again, which may then succeed. Without the header, do what the description of the error says.',
     schema: { type: 'integer', minimum: 1, maximum: 300 },
     example: 10,
   },

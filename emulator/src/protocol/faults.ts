@@ -10,7 +10,10 @@ export interface Call<K extends Rpc = Rpc> {
   readonly request: Requests[K];
 }
 
-/** A call that has ended. `DROPPED` and `HUNG` come from faults: the client got no status. */
+/**
+ * A call that has ended here. After a fault, the client has no status: `DROPPED` destroyed its connection, and a call
+ * that is `HUNG` stays open for the client.
+ */
 export interface EndedCall extends Call {
   readonly outcome: Code | 'DROPPED' | 'HUNG';
 }

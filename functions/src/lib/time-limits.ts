@@ -42,7 +42,7 @@ export const CALL_TIMEOUTS_MS = {
 };
 
 /**
- * The retry regimes. The last try begins at most this long after the first. A timeout or a stop of the work ends both.
+ * How long calls are retried. The last try begins at most this long after the first. A timeout or a stop of the work ends both.
  */
 export const RETRY_MS = {
   /** Covers an outage of almost a minute, or a connection that died silently. For a query, the time begins again after each call that found documents. */
@@ -51,7 +51,7 @@ export const RETRY_MS = {
   attempt: Infinity,
 };
 
-export type RetryRegime = keyof typeof RETRY_MS;
+export type RetryLimit = keyof typeof RETRY_MS;
 
 export const MAX_PAUSE_MS = 5_000;
 

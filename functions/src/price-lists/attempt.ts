@@ -3,7 +3,7 @@ import { isTransient, retry } from '../lib/firestore/retry';
 import { LIST_KINDS, writeEntryBatch, type ListKind } from '../lib/repositories/lists';
 import type { Products } from '../lib/schemas/add-price-lists';
 import type { FailureCause, KeyRecord } from '../lib/schemas/key-record';
-import { LEASE_DURATION_MS, RENEWAL_INTERVAL_MS, type RetryRegime } from '../lib/time-limits';
+import { LEASE_DURATION_MS, RENEWAL_INTERVAL_MS, type RetryLimit } from '../lib/time-limits';
 import { measurePhase } from '../lib/work-context';
 import { toBatches } from './entries';
 import type { KeyOutcome } from './key';
@@ -22,11 +22,11 @@ export class Attempt {
   #heldUntil: number;
   #renewal: Promise<void> | undefined;
 
-  /** @param regime of its retries: `attempt` for a creation, because a client waits for it, otherwise `outage` */
+  /** @param limit of its retries: `attempt` for a creation, because a client waits for it, otherwise `outage` */
   constructor(
     { record, heldUntil }: Extract<KeyOutcome, { kind: 'owned' }>,
     readonly key: KeyStore,
-    private readonly regime: RetryRegime,
+    private readonly limit: RetryLimit,
   ) {
     this.record = record;
     this.#heldUntil = heldUntil;
@@ -38,7 +38,7 @@ export class Attempt {
       await this.#renewIfDue();
       return fn();
     };
-    return retry(callUnderLease, this.key.db.context, this.regime);
+    return retry(callUnderLease, this.key.db.context, this.limit);
   }
 
   async #renewIfDue(): Promise<void> {

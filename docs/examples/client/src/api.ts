@@ -73,7 +73,7 @@ export interface paths {
          *
          *     There is no pagination: one response contains everything.
          *
-         *     Before a page sends the API key, its browser sends a preflight: `OPTIONS` without a key. 204 allows the call, and 403 `Origin not allowed` does not. A GET from another origin, or without one, gets the response without CORS headers.
+         *     Before a page sends the API key, its browser sends a preflight: `OPTIONS` without an API key. A 204 allows the call, and a 403 `Origin not allowed` does not. A GET from an origin that is not allowed, or without `Origin`, gets the response without CORS headers.
          */
         get: operations["getWarehouses"];
         put?: never;
@@ -177,7 +177,7 @@ export interface components {
         ExpectedForwardCostList: {
             id: string;
             /**
-             * @description Use a list only if it is `ready`. A response always shows `ready`.
+             * @description Use a list only if it is `ready`, as it always is in a response.
              * @enum {string}
              */
             status: "processing" | "ready" | "failed";
@@ -287,7 +287,7 @@ export interface components {
         PriceList: {
             id: string;
             /**
-             * @description Use a list only if it is `ready`. A response always shows `ready`.
+             * @description Use a list only if it is `ready`, as it always is in a response.
              * @enum {string}
              */
             status: "processing" | "ready" | "failed";
@@ -335,7 +335,7 @@ export interface components {
             /** @description States that the payload is valid and stored. */
             message: string;
             products_count: number;
-            /** @description Identifier of the request record. Give it to support with a question. */
+            /** @description Identifier of the request record. Quote it when you contact support. */
             document_id: string;
             /** @description The market of the lists. Null if no market has the `market_id`: then only the request is stored. */
             market: components["schemas"]["ListMarket"] | null;
@@ -544,7 +544,7 @@ export interface components {
         /** @description The method of the operation. */
         Allow: "GET" | "POST";
         /**
-         * @description Seconds to wait before you send the same request again. You need not contact support first. The description of the error says what its absence means.
+         * @description Seconds to wait before you send the same request again, which may then succeed. Without the header, do what the description of the error says.
          * @example 10
          */
         "Retry-After": number;
@@ -864,7 +864,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The origin is allowed. Without an origin there are no CORS headers. */
+            /** @description The origin is allowed. A request without `Origin` also gets 204, without CORS headers. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

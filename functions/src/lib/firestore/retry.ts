@@ -2,10 +2,10 @@ import { status } from '@grpc/grpc-js';
 import type { WorkContext } from '../work-context';
 import { abortable } from '../clock';
 import { StoppedError } from '../errors';
-import { MAX_PAUSE_MS, RETRY_MS, type RetryRegime } from '../time-limits';
+import { MAX_PAUSE_MS, RETRY_MS, type RetryLimit } from '../time-limits';
 
 /**
- * Retries calls to Firestore after transient errors, under the regimes of time-limits.ts. A call must
+ * Retries calls to Firestore after transient errors, within the limits of time-limits.ts. A call must
  * be safe to execute twice: a read, a write of fixed values to fixed ids, or an event of a key. Each
  * try of an event begins by reading the key record.
  */
@@ -37,9 +37,9 @@ const INITIAL_OVERLOAD_PAUSE_MS = 1_000;
  * @throws the last error of a try, also when time runs out; the signal's reason if no try has failed
  * or the work is stopped
  */
-export async function retry<T>(fn: () => Promise<T>, context: WorkContext, regime: RetryRegime): Promise<T> {
+export async function retry<T>(fn: () => Promise<T>, context: WorkContext, limit: RetryLimit): Promise<T> {
   const { signal } = context;
-  const backoff = new Backoff(context, regime);
+  const backoff = new Backoff(context, limit);
   let lastError: unknown;
   for (;;) {
     try {
@@ -63,9 +63,9 @@ export class Backoff {
 
   constructor(
     private readonly context: WorkContext,
-    regime: RetryRegime,
+    limit: RetryLimit,
   ) {
-    this.#retryUntil = context.clock.elapsedMs() + RETRY_MS[regime];
+    this.#retryUntil = context.clock.elapsedMs() + RETRY_MS[limit];
   }
 
   /** Waits before the next try. @throws `error` if no time is left or the signal aborts; the reason of a stop */

@@ -4,7 +4,7 @@ import { isDocumentId } from '../document-id';
 import { listInfoSchema } from './info';
 
 /**
- * The record of an idempotency key: its state and its present attempt (docs/data-model.md#key-record). The request
+ * The record of an idempotency key: its state and its current attempt (docs/data-model.md#key-record). The request
  * record of an earlier attempt says what became of that attempt.
  *
  * A stored record that this schema rejects is unreadable. The service never changes such a record, except that the sweep

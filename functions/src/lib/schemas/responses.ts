@@ -57,7 +57,7 @@ export type SupplyOrder = Omit<z.output<typeof supplyOrderSchema>, 'id'>;
 const listDocumentSchema = z.object({
   status: z
     .enum(['processing', 'ready', 'failed'])
-    .describe('Use a list only if it is `ready`. A response always shows `ready`.'),
+    .describe('Use a list only if it is `ready`, as it always is in a response.'),
   created_at: unixMs,
   updated_at: unixMs,
   ...listInfoSchema.omit({ date: true }).shape,
@@ -80,7 +80,7 @@ export const addPriceListsResponseSchema = z
     message: z.string().describe('States that the payload is valid and stored.'),
     // Not `.positive()`, because some code generators refuse an exclusive minimum of an integer.
     products_count: z.int().min(1),
-    document_id: z.string().describe('Identifier of the request record. Give it to support with a question.'),
+    document_id: z.string().describe('Identifier of the request record. Quote it when you contact support.'),
     market: z
       .object({ id: z.string(), name: nullableText, iso: countryCode })
       .meta({ id: 'ListMarket' })

@@ -2,7 +2,7 @@ import { createWorkContext, type WorkContext } from '../../../../src/lib/work-co
 import { StoppedError } from '../../../../src/lib/errors';
 import { retry } from '../../../../src/lib/firestore/retry';
 import type { Clock } from '../../../../src/lib/clock';
-import type { RetryRegime } from '../../../../src/lib/time-limits';
+import type { RetryLimit } from '../../../../src/lib/time-limits';
 import { ManualClock } from '../../../../../test/harness/clock';
 
 const NEVER = new AbortController().signal;
@@ -20,7 +20,7 @@ const createError = (code: number | undefined) =>
 /** Retries a call whose tries take `tryMs` each and fail with these codes, one after another, and then succeed. */
 async function retryFailing(
   codes: readonly (number | undefined)[],
-  { tryMs = 0, regime = 'outage', ...context }: Partial<WorkContext> & { tryMs?: number; regime?: RetryRegime } = {},
+  { tryMs = 0, limit = 'outage', ...context }: Partial<WorkContext> & { tryMs?: number; limit?: RetryLimit } = {},
 ) {
   const clock = new ManualClock(1_000);
   let tries = 0;
@@ -31,7 +31,7 @@ async function retryFailing(
     tries += 1;
     return fails ? Promise.reject(createError(code)) : Promise.resolve('done');
   };
-  const outcome = await retry(call, { ...createContext(clock), ...context }, regime).catch((error: unknown) => error);
+  const outcome = await retry(call, { ...createContext(clock), ...context }, limit).catch((error: unknown) => error);
   return { outcome, tries, slept: clock.slept };
 }
 
@@ -67,8 +67,8 @@ describe('retry', () => {
     expect(await retryFailing([14], { tryMs: 59_876 })).toMatchObject({ outcome: createError(14), tries: 1 });
   });
 
-  test('with the regime of an attempt continues for more than 19 minutes', async () => {
-    const { outcome, slept } = await retryFailing(times(500, 14), { regime: 'attempt' });
+  test('continues for more than 19 minutes for a creation that has claimed its key', async () => {
+    const { outcome, slept } = await retryFailing(times(500, 14), { limit: 'attempt' });
     expect(outcome).toBe('done');
     expect(slept.reduce((sum, ms) => sum + ms)).toBeGreaterThan(1_140_000);
   });

@@ -172,8 +172,8 @@ describe('a body', () => {
   });
 });
 
-describe('reading ends', () => {
-  test('at the timeout', async () => {
+describe('a body that stays incomplete', () => {
+  test('is given up at the timeout', async () => {
     const request = createRequest();
     request.write('{');
     await expect(read(request, { timeoutMs: 20 })).rejects.toMatchObject({
@@ -182,7 +182,7 @@ describe('reading ends', () => {
     });
   });
 
-  describe('after 10 s without a byte,', () => {
+  describe('for 10 s without a byte', () => {
     beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'performance'] }));
     afterEach(() => jest.useRealTimers());
 
@@ -191,7 +191,7 @@ describe('reading ends', () => {
       await new Promise(setImmediate);
     };
 
-    test('counted from the last byte', async () => {
+    test('is given up, counted from the last byte', async () => {
       const request = createRequest();
       const reading = expect(read(request, { timeoutMs: 30_000 })).rejects.toMatchObject({
         code: 'request_timeout',
@@ -210,13 +210,13 @@ describe('reading ends', () => {
       await reading;
     });
 
-    test('and a complete body leaves no timer behind', async () => {
+    test('leaves no timer behind once it is complete', async () => {
       await send(['{}']);
       expect(jest.getTimerCount()).toBe(0);
     });
   });
 
-  test('when its signal aborts, and before the first byte if it has aborted already', async () => {
+  test('is given up when its signal aborts, and before the first byte if the signal has already aborted', async () => {
     const controller = new AbortController();
     const reading = read(createRequest(), { parent: controller.signal });
     controller.abort(new Error('stopped'));
@@ -224,7 +224,7 @@ describe('reading ends', () => {
     await expect(read(createRequest(), { parent: controller.signal })).rejects.toThrow('stopped');
   });
 
-  test('when its signal aborts while the body is inflated', async () => {
+  test('is given up when its signal aborts while it is inflated', async () => {
     const controller = new AbortController();
     const request = createRequest({ ...JSON_TYPE, 'Content-Encoding': 'gzip' });
     request.once('end', () => setImmediate(() => controller.abort(new Error('stopped'))));
@@ -232,7 +232,7 @@ describe('reading ends', () => {
     await expect(read(request, { maxBytes: 30_000_000, parent: controller.signal })).rejects.toThrow('stopped');
   });
 
-  test('when the client disconnects', async () => {
+  test('is given up when the client disconnects', async () => {
     const request = createRequest();
     const reading = read(request);
     request.write('{');
