@@ -13,7 +13,7 @@ trap 'rm -r "$folder"' EXIT
 cp -R deploy/monitoring/. "$folder"
 region=$(sed -n "s/^export const REGION = '\(.*\)';/\1/p" functions/src/lib/region.ts)
 # Joins the names of the services in Cloud Run, which follow from the file of each function, as a pattern. Leaves out `$1`.
-services() { basename -s .ts functions/src/*-*.ts | grep -v "$1" | tr -d - | paste -sd '|' -; }
+services() { basename -s .ts functions/src/*-*.ts | grep -v "$1" | tr -d - | LC_ALL=C sort | paste -sd '|' -; }
 sed -i.bak "s/your-project/$project/g; s/us-central1/$region/g; s/EVERY_FUNCTION/$(services '^$')/g; \
   s/EVERY_OPERATION/$(services sweep)/g; s/EVERY_READ/$(services price-lists)/g" "$folder"/*.json "$folder"/*/*.json
 

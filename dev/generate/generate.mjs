@@ -9,10 +9,11 @@ Writes every file that is generated from the code, or has a generated part, and 
 
 /** Each generator returns texts by their paths. It is loaded only when it runs, so that --help is fast. */
 const GENERATORS = [
+  // The first one, because the others import these files, which can have the markers of a merge conflict.
+  async () => (await import('./messages.mjs')).generateMessages(),
   async () => (await import('./openapi/generate')).generateDescription(),
   async () => (await import('./openapi/lists')).generateLists(),
   async () => (await import('./openapi/reference')).generateReference(),
-  async () => (await import('./messages.mjs')).generateMessages(),
 ];
 
 const { check = false } = readArguments(USAGE, { options: { check: { type: 'boolean' } } }).values;
