@@ -140,10 +140,7 @@ function compileCursor({ values, before }: Cursor, orders: readonly Order[]): (d
 export function runQuery(query: PreparedQuery, store: Store, readTime: number | undefined): Iterable<StoredDoc> {
   const { orders, matches, source } = query;
   const { parent, collectionId, allDescendants } = source;
-  const collections = allDescendants
-    ? store.descendantCollections(parent, collectionId)
-    : [`${parent}/${collectionId}`];
-  collections.sort(compareNames);
+  const collections = allDescendants ? store.collectionsOfGroup(parent, collectionId) : [`${parent}/${collectionId}`];
   const snapshots = collections.map((collection) => store.snapshot(collection, readTime));
   const [first] = orders;
   // In the order of names, the documents of a nested collection are between those of the collection above it.
@@ -161,7 +158,13 @@ function* findInOrder(
   descending: boolean,
 ): Generator<StoredDoc, undefined> {
   let left = source.limit ?? Infinity;
-  for (const docs of descending ? snapshots.toReversed() : snapshots) {
+  const ordered = (descending ? snapshots.toReversed() : snapshots).filter((docs) => docs.length > 0);
+  // Skips the collections that end before the query begins, without a look at each: a group can have thousands.
+  const first = findFirst(ordered.length, (index) => {
+    const last = ordered[index]?.at(descending ? 0 : -1);
+    return last !== undefined && !isBefore(last);
+  });
+  for (const docs of ordered.slice(first)) {
     const at = (index: number) => docs.at(descending ? -1 - index : index);
     const start = findFirst(docs.length, (index) => {
       const doc = at(index);

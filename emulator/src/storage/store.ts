@@ -1,6 +1,7 @@
 import { Collection, type DocumentChange, type StoredDoc } from './collections';
 import { RpcError, invalid } from '../protocol/errors';
 import { getCollectionGroup, type DocumentPath } from '../protocol/paths';
+import { compareNames } from '../protocol/values';
 import type { SqliteStorage } from './sqlite-storage';
 
 /**
@@ -28,6 +29,8 @@ type CommitListener = (changes: readonly DocumentChange[]) => void;
  */
 export class Store {
   private readonly collections = new Map<string, Collection>();
+  /** The paths of the collections by their group, in the order of names; undefined after a new collection, until the next query. */
+  private groups: ReadonlyMap<string, readonly string[]> | undefined;
   /** Oldest first. */
   private readonly retained = new Set<RetainedCommit>();
   private readonly listeners = new Set<CommitListener>();
@@ -79,12 +82,15 @@ export class Store {
     return (changes.length === 0 ? collection?.snapshot() : collection?.snapshotBefore(changes)) ?? [];
   }
 
-  /** Lists the collections below a resource name, all or those of one collection group. Some can be empty. */
-  descendantCollections(parent: string, group?: string): string[] {
-    const prefix = `${parent}/`;
-    return [...this.collections.keys()].filter(
-      (path) => path.startsWith(prefix) && (group === undefined || getCollectionGroup(path) === group),
-    );
+  /** Lists the collections below a resource name. Some can be empty. */
+  descendantCollections(parent: string): string[] {
+    return [...this.collections.keys()].filter((path) => path.startsWith(`${parent}/`));
+  }
+
+  /** Lists the collections of a group below a resource name, in the order of their names. Some can be empty. */
+  collectionsOfGroup(parent: string, group: string): string[] {
+    this.groups ??= Map.groupBy([...this.collections.keys()].sort(compareNames), getCollectionGroup);
+    return (this.groups.get(group) ?? []).filter((path) => path.startsWith(`${parent}/`));
   }
 
   hasDocuments(path: string): boolean {
@@ -113,6 +119,7 @@ export class Store {
   clear(): void {
     this.storage?.clear();
     this.collections.clear();
+    this.groups = undefined;
     this.retained.clear();
     this.retainedBytes = 0;
     this.lastTime = 0;
@@ -125,6 +132,7 @@ export class Store {
 
   private set(path: string, id: string, doc: StoredDoc | undefined): void {
     const collection = this.collections.get(path) ?? new Collection();
+    if (!this.collections.has(path)) this.groups = undefined;
     this.collections.set(path, collection);
     collection.set(id, doc);
   }
