@@ -31,11 +31,13 @@ export class AttemptReader {
     private readonly db: Database,
     private readonly context: WorkContext,
     private readonly sampleSize: number,
+    private readonly onRead: (documentReads: number) => void,
   ) {}
 
   /** Calls `fn`, and again after a transient error. @param documentReads number of documents that one call reads */
   async read<T>(fn: () => Promise<T>, documentReads: number): Promise<T> {
     this.documentReads += documentReads;
+    this.onRead(this.documentReads);
     return retry(fn, this.context, 'outage');
   }
 

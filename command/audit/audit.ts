@@ -56,14 +56,16 @@ const RECHECK_PAUSE_MS = 500;
 /**
  * @param sampleSize maximum number of entries of each list to compare with the payload; Infinity for all
  * @param onViolation called with each violation as it is found
+ * @param onRead called with the number of document reads so far, before each call
  */
 export async function audit(
   db: Database,
   context: WorkContext,
   sampleSize: number,
   onViolation: (violation: Violation) => void,
+  onRead: (documentReads: number) => void = () => undefined,
 ): Promise<AuditReport> {
-  const auditor = new Auditor(db, context, sampleSize, onViolation);
+  const auditor = new Auditor(db, context, sampleSize, onViolation, onRead);
   await auditor.checkKeys();
   await auditor.checkRequests();
   for (const kind of LIST_KINDS) await auditor.checkLists(kind);
@@ -82,8 +84,9 @@ class Auditor {
     private readonly context: WorkContext,
     sampleSize: number,
     private readonly onViolation: (violation: Violation) => void,
+    onRead: (documentReads: number) => void,
   ) {
-    this.#reader = new AttemptReader(db, context, sampleSize);
+    this.#reader = new AttemptReader(db, context, sampleSize, onRead);
   }
 
   getReport(): AuditReport {

@@ -11,6 +11,9 @@ export interface AuditCommandOptions {
   json?: true;
 }
 
+/** How often a terminal shows the progress. */
+const PROGRESS_MS = 5_000;
+
 /** @returns exit code: 1 if there is a violation, otherwise 0 */
 export async function auditRecords(
   { sample, full, json }: AuditCommandOptions,
@@ -21,7 +24,14 @@ export async function auditRecords(
   const sampleSize = full === true ? Infinity : sample;
   const format = json === true ? toViolationLine : formatViolation;
   const onViolation = (violation: Violation) => terminal.print(format(violation, targetOptions));
-  const report = await audit(db, workContext, sampleSize, onViolation);
+  let shownAt = startedAt;
+  // An audit can take many minutes without a violation.
+  const onRead = (documentReads: number) => {
+    if (terminal.streams.stderr.isTTY !== true || workContext.clock.elapsedMs() - shownAt < PROGRESS_MS) return;
+    shownAt = workContext.clock.elapsedMs();
+    terminal.printError(`${count(documentReads, 'document')} read so far\n`);
+  };
+  const report = await audit(db, workContext, sampleSize, onViolation, onRead);
   const duration_ms = Math.round(workContext.clock.elapsedMs() - startedAt);
   if (json === true) terminal.print(toJsonLine(createSummary(report, duration_ms)));
   else terminal.print(formatReport(report, sampleSize));

@@ -90,7 +90,8 @@ export class Store {
   /** Lists the collections of a group below a resource name, in the order of their names. Some can be empty. */
   collectionsOfGroup(parent: string, group: string): string[] {
     this.groups ??= Map.groupBy([...this.collections.keys()].sort(compareNames), getCollectionGroup);
-    return (this.groups.get(group) ?? []).filter((path) => path.startsWith(`${parent}/`));
+    const prefix = `${parent}/`;
+    return (this.groups.get(group) ?? []).filter((path) => path.startsWith(prefix));
   }
 
   hasDocuments(path: string): boolean {
