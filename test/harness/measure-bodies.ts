@@ -7,9 +7,10 @@ import { parsePriceLists, priceListsShape } from '../../functions/src/lib/schema
 /**
  * Draws bodies by their seeds, and prints for each a line of JSON: how much of the memory that memory.ts counts for it
  * is still in use after it was scanned and parsed. Needs `--expose-gc`.
+ * Its arguments are the size of the bodies in bytes, and their seeds.
  */
 
-const [first = 1, count = 1, bytes = 1024 * 1024] = process.argv.slice(2).map(Number);
+const [bytes = 0, ...seeds] = process.argv.slice(2).map(Number);
 
 const measureHeap = (): number => {
   globalThis.gc?.();
@@ -30,7 +31,7 @@ function read(text: Buffer): unknown {
 // The first body also loads code.
 read(drawBody(createRandom(1), 10_000).text);
 
-for (let seed = first; seed < first + count; seed += 1) {
+for (const seed of seeds) {
   const { text, what } = drawBody(createRandom(spreadSeed(seed)), bytes);
   const before = measureHeap();
   const held = read(text);

@@ -24,8 +24,8 @@ export interface SweepReporter {
   onUnreadable: (path: string) => Promise<void> | void;
 }
 
-/** Maximum number of concurrent resumes. Three of the densest lists take 0.73 of the memory (docs/performance.md), and four took 0.77. */
-const CONCURRENCY = 3;
+/** Maximum number of concurrent resumes. Three of the largest lists take no more than memory.ts counts for them. */
+export const CONCURRENCY = 3;
 
 /** Number of keys in a page of a pass. */
 const KEYS_PER_PAGE = 20;

@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { openRequest } from '../../../dev/run/http';
 import { addPriceLists } from '../../src/add-price-lists';
-import { getMaxHeldBytes, toHeldBytes } from '../../src/lib/memory';
+import { getMaxHeldBytes, toHeldBytes, type FunctionMemory } from '../../src/lib/memory';
 import { PRICE_LISTS_BODY_LIMITS } from '../../src/lib/payload-limits';
-import { writeOptions } from '../../src/lib/runtime-options';
+import { sweepOptions, writeOptions } from '../../src/lib/runtime-options';
+import { CONCURRENCY } from '../../src/price-lists/sweep';
 import { isEntries } from '../../../test/harness/commits';
 import { writeMarket } from '../../../test/harness/price-lists';
 import { TEST_API_KEY, useTestService } from '../../../test/harness/service';
@@ -17,8 +19,10 @@ beforeEach(() => writeMarket(service.db));
 
 const { maxBytes } = PRICE_LISTS_BODY_LIMITS;
 
+const countPlaces = (options: FunctionMemory) => Math.floor(getMaxHeldBytes(options) / toHeldBytes(maxBytes));
+
 /** Number of bodies of the maximum size that an instance holds at once. */
-const PLACES = Math.floor(getMaxHeldBytes(writeOptions) / toHeldBytes(maxBytes));
+const PLACES = countPlaces(writeOptions);
 
 /** Creates a body of two products that has 32 MiB when it is inflated. */
 function createLargeBody(boq_list_id: string): Buffer {
@@ -30,8 +34,9 @@ const HEADERS = { 'x-api-key': TEST_API_KEY, 'content-type': 'application/json' 
 
 const refused = { status: 503, json: { error: 'Too many price lists at once' } };
 
-test('an instance has a place for each of its concurrent requests', () => {
+test('an instance has a place for each of its concurrent requests, and the sweep for each of its resumes', () => {
   expect(PLACES).toBeGreaterThanOrEqual(writeOptions.concurrency);
+  expect(countPlaces(sweepOptions)).toBeGreaterThanOrEqual(CONCURRENCY);
 });
 
 test('of thirty bodies of 32 MiB that begin at once, those that do not fit are refused before they are read', async () => {
@@ -87,6 +92,27 @@ test('creations whose clients have left keep their places until they end', async
   expect(service.log.filter(({ event }) => event === 'large_body')).toContainEqual(
     expect.objectContaining({ operation: 'addPriceLists', key_id: expect.any(String) as string, bytes: maxBytes }),
   );
+});
+
+test('a compressed body, once it is inflated, keeps only the place of what it holds', async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
+  const action = { kind: 'call', run: () => released } as const;
+  service.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action });
+  const headers = { 'content-encoding': 'gzip' };
+  const creating = [];
+  for (let i = 0; i < PLACES + 2; i += 1) {
+    const { info } = createPriceListBody(0, { boq_list_id: `boq-${i}` });
+    const ids = Array.from({ length: 1_500 }, () => randomBytes(20).toString('hex'));
+    const prices = { price_list_price: 1, expected_forward_cost_price: 1 };
+    const text = JSON.stringify({ info, products: Object.fromEntries(ids.map((id) => [id, prices])) });
+    const body = gzipSync(text, { level: 9 });
+    // Before it is read, it counts as 32 MiB.
+    expect(body.length * 1_032).toBeGreaterThan(maxBytes);
+    creating.push(service.call('addPriceLists', { headers, body }));
+    await waitFor(() => service.log.filter(({ event }) => event === 'price_list_claimed').length === i + 1);
+  }
+  release(undefined);
+  expect((await Promise.all(creating)).map(({ status }) => status)).toEqual(Array(PLACES + 2).fill(200));
 });
 
 test.each([

@@ -14,8 +14,21 @@ import { parseSubmissionText, toPricesById } from '../../../../test/harness/subm
 
 const MIB = 1024 * 1024;
 
-/** Bodies whose memory is measured. */
-const DRAWS = 40;
+/** Seeds of the kinds of bodies that once ended an instance, or took most of its memory. */
+const ONCE_RED = {
+  'one name of ~': 3791,
+  'one name of line breaks': 305,
+  'one name of quotation marks': 166,
+  'identifiers of 1,480 ~ and one ж': 79,
+  'many names of 101 characters': 1872,
+  'many names of 16 characters': 270,
+  'nested objects with an index as their name': 27,
+  'many objects with an index as their name': 11,
+  'prices that grow': 835,
+};
+
+/** Other bodies whose memory is measured. */
+const DRAWS = Array.from({ length: 30 }, (_, i) => i + 1);
 
 /** Bodies of one grammar (dev/run/bodies.ts): another parser with the schemas over it judges what is read, and the heap what is held. */
 
@@ -78,12 +91,13 @@ test('a drawn body is read as another parser and the schemas read it', () =>
 
 test('a drawn body holds at most the memory that memory.ts counts for it', async () => {
   const program = 'test/harness/measure-bodies.ts';
-  const args = ['--expose-gc', '--import', 'tsx', program, '1', String(DRAWS), String(MIB)];
+  const seeds = [...Object.values(ONCE_RED), ...DRAWS];
+  const args = ['--expose-gc', '--import', 'tsx', program, String(MIB), ...seeds.map(String)];
   const { stdout } = await runProgram(process.execPath, args);
   const rows = stdout
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as { share: number });
-  expect(rows).toHaveLength(DRAWS);
+  expect(rows).toHaveLength(seeds.length);
   expect(rows.filter(({ share }) => share > 1)).toEqual([]);
 });

@@ -210,7 +210,16 @@ describe('a body that stays incomplete', () => {
       await reading;
     });
 
-    test('leaves no timer behind once it is complete', async () => {
+    test('is read on if its bytes had arrived while the process was busy', async () => {
+      const request = createRequest();
+      const reading = read(request, { timeoutMs: 30_000 });
+      await advance(0);
+      jest.advanceTimersByTime(10_000);
+      request.end('{"a":1}');
+      expect(await reading).toEqual({ a: 1 });
+    });
+
+        test('leaves no timer behind once it is complete', async () => {
       await send(['{}']);
       expect(jest.getTimerCount()).toBe(0);
     });
