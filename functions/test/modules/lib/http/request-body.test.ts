@@ -219,7 +219,7 @@ describe('a body that stays incomplete', () => {
       expect(await reading).toEqual({ a: 1 });
     });
 
-        test('leaves no timer behind once it is complete', async () => {
+    test('leaves no timer behind once it is complete', async () => {
       await send(['{}']);
       expect(jest.getTimerCount()).toBe(0);
     });
