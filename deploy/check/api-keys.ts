@@ -30,7 +30,7 @@ async function findUnreadable(projectId: string, ask: AskGoogle, version: string
   const number = found.name?.split('/').at(-1) ?? version;
   const options = `--secret=API_KEY --project ${projectId}`;
   const enable = `gcloud secrets versions enable ${number} ${options}`;
-  const list = `take the newest enabled version as the base of the next one, because others hold the keys of all clients: gcloud secrets versions list API_KEY --filter=state=enabled --project ${projectId}`;
+  const list = `take the newest enabled version as the base of the next one, because others hold the API keys of all clients: gcloud secrets versions list API_KEY --filter=state=enabled --project ${projectId}`;
   return [`version ${number} is ${found.state}`, found.state === 'DISABLED' ? enable : list];
 }
 
@@ -61,8 +61,8 @@ export const checkPlainKeys = (projectId: string, ask: AskGoogle): Requirement =
   async () => {
     const plain = (await readApiKeys(projectId, ask))?.plainKeys ?? [];
     const short = plain.filter((key) => key.length < MIN_KEY_CHARACTERS);
-    const detail = `plain keys: ${plain.length}, with fewer than ${MIN_KEY_CHARACTERS} characters: ${short.length}`;
-    const fix = 'replace them by names with digests: docs/deployment.md, section "Key rotation"';
+    const detail = `plain API keys: ${plain.length}, with fewer than ${MIN_KEY_CHARACTERS} characters: ${short.length}`;
+    const fix = 'replace them by names with digests: docs/deployment.md, section "API key rotation"';
     return plain.length === 0 ? undefined : [detail, fix];
   },
 ];
@@ -95,7 +95,7 @@ export const checkKeyNames = (projectId: string, ask: AskGoogle): Requirement =>
       ...(repeated.length === 0 ? [] : [`on several lines: ${[...new Set(repeated)].join(', ')}`]),
     ];
     const fixes = unreadable.map(([, fix]) => fix);
-    const fix = 'unless this is intended, correct the lines: docs/deployment.md, section "Key rotation"';
+    const fix = 'unless this is intended, correct the lines: docs/deployment.md, section "API key rotation"';
     return details.length === 0 ? undefined : [details.join('; '), [...fixes, fix].join('; ')];
   },
 ];

@@ -67,7 +67,7 @@ async function listProblems(changes: Answers, deploymentChanges: Partial<Deploym
 
 const OF_PROJECT = `--project ${PROJECT_ID}`;
 const SET_KEYS = `firebase functions:secrets:set API_KEY --data-file keys.txt ${OF_PROJECT}`;
-const ROTATE = 'docs/deployment.md, section "Key rotation"';
+const ROTATE = 'docs/deployment.md, section "API key rotation"';
 
 const parameters = (changes: Record<string, string>, missing = '') => {
   const all = Object.entries({ ...PARAMETERS, ...changes });
@@ -145,7 +145,7 @@ const WARNINGS: Row[] = [
   ]),
   [
     'API keys as digests',
-    'plain keys: 2, with fewer than 20 characters: 1',
+    'plain API keys: 2, with fewer than 20 characters: 1',
     `replace them by names with digests: ${ROTATE}`,
     newestKeys(`${NAMED_KEY}\n0123456789abcdefghij\n0123456789abcdefghi`),
   ],
