@@ -95,8 +95,17 @@ export class StoppedError extends Error {
   }
 }
 
-/** Returns the message of any thrown value. It is an internal text, which no client gets. */
-export const getErrorMessage = (error: unknown): string => (error instanceof Error ? error.message : 'not an error');
+/**
+ * Returns the message of any thrown value. It is an internal text, which no client gets. An error of the JavaScript
+ * engine is only named, because its message can quote a value of a request or record.
+ */
+export function getErrorMessage(error: unknown): string {
+  if (!(error instanceof Error)) return 'not an error';
+  return ENGINE_ERRORS.some((type) => error instanceof type) ? `unexpected ${error.name}` : error.message;
+}
+
+/** All classes of errors that ECMAScript throws itself. */
+const ENGINE_ERRORS = [EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError];
 
 /** The response to an unexpected error reveals nothing about it. */
 export function toApiError(error: unknown): ApiError {

@@ -9,10 +9,37 @@ export function prepareRequest(request: IncomingMessage): void {
     const value = request.headers[name]?.toString();
     if (value !== undefined && !isWellFormed(value)) Reflect.deleteProperty(request.headers, name);
   }
+  if (!isCloudRunInstance()) return;
   // An instance serves one operation, whatever the path. The framework would respond in HTML to a path that it
   // cannot route or decode, such as `*` or `/%ff`.
-  if (isCloudRunInstance()) request.url = '/';
+  request.url = '/';
+  for (const name of Object.keys(request.headers))
+    if (!KEPT_HEADERS.has(name)) Reflect.deleteProperty(request.headers, name);
 }
+
+/** All headers that reach the framework in an instance. It and its libraries would act on others, such as those of events. */
+const KEPT_HEADERS = new Set([
+  // of HTTP itself
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'transfer-encoding',
+  // of the service
+  'accept-encoding',
+  'access-control-request-headers',
+  'access-control-request-method',
+  'content-encoding',
+  'origin',
+  'x-api-key',
+  'x-request-id',
+  // of the platform: well-formed ones of LOGGED_HEADERS, and those that say which schedule calls the sweep
+  'function-execution-id',
+  'traceparent',
+  'x-cloud-trace-context',
+  'x-cloudscheduler-jobname',
+  'x-cloudscheduler-scheduletime',
+]);
 
 /**
  * Headers that the Functions Framework and firebase-functions copy into the log lines of the request.

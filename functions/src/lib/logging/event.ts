@@ -14,7 +14,8 @@ export const logEvent = (severity: LogSeverity, event: string, fields: object, m
 export const toOperatorField = (needsOperator: boolean) => (needsOperator ? { needs_operator: true } : {});
 
 /**
- * Removes what a message of Firestore may reveal about a document. Cuts the message at the first path of
- * a document, which can name a product, or at the first quotation mark, which a value can follow.
+ * Removes what a message may reveal about a document. Cuts it at the first path of a document, which can name a product,
+ * or at the first character that is not plain, such as a quotation mark, which a value can follow.
  */
-export const redact = (message: string): string => message.replace(/(\/documents\/|").*/s, '$1…');
+export const redact = (message: string): string =>
+  message.replace(/(?:(\/documents\/)|[^\w\s.,:;()/=?&%+-]).*/s, '$1…');

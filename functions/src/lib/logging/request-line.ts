@@ -1,5 +1,5 @@
 import { getServiceContext } from '../config';
-import type { ApiError } from '../errors';
+import { getErrorMessage, type ApiError } from '../errors';
 import type { Phase } from '../work-context';
 import { logEvent, redact, toOperatorField } from './event';
 
@@ -55,7 +55,7 @@ const toPhaseFields = (phasesMs: Partial<Record<Phase, number>>) =>
  */
 function toErrorReport(thrown: unknown, service: string) {
   const error = thrown instanceof Error ? thrown : new Error('thrown value is not an error');
-  const firstLine = `${error.name}: ${redact(error.message).replace(/\s+/g, ' ')}`;
+  const firstLine = `${error.name}: ${redact(getErrorMessage(error)).replace(/\s+/g, ' ')}`;
   return {
     '@type': 'type.googleapis.com/google.devtools.clouderrorreporting.v1beta1.ReportedErrorEvent',
     serviceContext: getServiceContext(service),

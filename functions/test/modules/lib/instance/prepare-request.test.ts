@@ -51,6 +51,28 @@ describe('each request of a process that serves functions', () => {
     expect(received.map(({ url }) => url)).toEqual(['/', '/', '/', '/']);
   });
 
+  test('has only the headers that the service, HTTP and the platform read, if an instance serves it', async () => {
+    const kept = {
+      'x-api-key': 'a',
+      'x-request-id': 'b',
+      origin: 'c',
+      'accept-encoding': 'gzip',
+      'x-cloudscheduler-jobname': 'd',
+    };
+    const removed = {
+      'ce-type': 'a',
+      'x-forwarded-for': '1.2.3.4',
+      authorization: 'a',
+      'x-anything-new': 'b',
+      cookie: 'c',
+      ['__proto__']: 'd',
+    };
+    process.env['K_SERVICE'] = 'getteams';
+    const request = await receive('/', { ...kept, ...removed });
+    delete process.env['K_SERVICE'];
+    expect(Object.keys(request?.headers ?? {}).sort()).toEqual([...Object.keys(kept), 'connection', 'host'].sort());
+  });
+
   const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
   const PARENT = `00-${TRACE}-00f067aa0ba902b7-01`;
 

@@ -20,7 +20,7 @@ const CUT = { reason: 'no entity: projects/p/databases/(default)/documents/…' 
 
 test.each<[severity: string, event: string, fields: object, log: () => void]>([
   ['ERROR', 'price_list_failed', { ...IDS, ...CUT, needs_operator: true }, () => log.failed(record, PATH, true)],
-  ['ERROR', 'price_list_failed', { ...IDS, reason: 'bad "…' }, () => log.failed(record, 'bad "secret"', false)],
+  ['ERROR', 'price_list_failed', { ...IDS, reason: 'bad …' }, () => log.failed(record, 'bad "secret"', false)],
   ['WARNING', 'price_list_superseded', { ...IDS, key_outcome: 'lost' }, () => log.superseded(record, 'lost')],
   ['NOTICE', 'price_list_deferred', { ...SWEPT, ...CUT }, () => logSwept('deferred')],
   ['ERROR', 'price_list_left', { ...SWEPT, ...CUT }, () => logSwept('left')],

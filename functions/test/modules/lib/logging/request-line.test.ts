@@ -41,6 +41,22 @@ test.each<[string, Error]>([
   expect(JSON.stringify(line)).not.toContain(SECRET);
 });
 
+test.each([
+  ['V8', new TypeError(`Cannot read properties of undefined (reading '${SECRET}')`), 'unexpected TypeError'],
+  ['JSON', new SyntaxError(`${SECRET} is not valid`), 'unexpected SyntaxError'],
+  [
+    'Firestore',
+    Object.assign(new Error(`3 INVALID_ARGUMENT: value '${SECRET}' is bad`), { code: 3 }),
+    '3 INVALID_ARGUMENT: value …',
+  ],
+  ['a typographer', new Error(`no “${SECRET}”`), 'no …'],
+])('a message of %s is cut before a value that it quotes', (_, error, reason) => {
+  const line = getLine(error);
+  expect(line.reason).toBe(reason);
+  expect(line.stack_trace).toMatch(/\n {4}at /);
+  expect(JSON.stringify(line)).not.toContain(SECRET);
+});
+
 test('the report of an error has the frames of its cause, or its own if it has no cause', () => {
   function throwHere() {
     throw new Error('x\n    at first (file.js:1:1)');
