@@ -342,8 +342,12 @@ describe.each(['costs', 'prices'] as const)('a list of %s', (list) => {
     const { [list]: path } = await store(status);
     for (const found of ['processing', 'ready', 'failed'].filter((each) => each !== allowed))
       await expectChanged(path, { status: found }, 'list_status', `is ${found}, but its attempt is ${status}`);
+  });
+
+  test('must have a valid status', async () => {
+    const { [list]: path } = await store('completed');
     for (const found of [1, 'two words', 'x'.repeat(21), DELETED])
-      await expectChanged(path, { status: found }, 'list_status', `is no valid status, but its attempt is ${status}`);
+      await expectChanged(path, { status: found }, 'list_status', 'is no valid status, but its attempt is completed');
   });
 });
 
