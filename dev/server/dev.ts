@@ -12,7 +12,15 @@ npm start (CONTRIBUTING.md#local-environment-variables).
 --inspect  lets a debugger attach to port 9229`;
 
 const { inspect = false } = readArguments(USAGE, { options: { inspect: { type: 'boolean' } } }).values;
-const watch = ['node_modules/tsx/dist/cli.mjs', 'watch', '--clear-screen=false', ...(inspect ? ['--inspect'] : [])];
+// Watches all sources, because tsx does not know a file that is missing at a restart, and would not see it come back.
+const sources = '--include=functions/src/**/*.ts';
+const watch = [
+  'node_modules/tsx/dist/cli.mjs',
+  'watch',
+  '--clear-screen=false',
+  sources,
+  ...(inspect ? ['--inspect'] : []),
+];
 // tsx waits for ever if the same Ctrl-C ends the server first. In their own process group, neither gets a Ctrl-C from the terminal.
 const watched = spawn(
   process.execPath,

@@ -1,4 +1,4 @@
-import { readFileSync, utimesSync } from 'node:fs';
+import { readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { REGION } from '../../functions/src/lib/region';
 import { createCheckout, editFile } from '../harness/checkout';
@@ -70,6 +70,18 @@ describe('npm run dev', () => {
     editFile(join(folder, TEAMS), 'export const getTeams = (;', "throw new Error('not today');");
     await waitFor(() => /not today[^]*functions\/src\/get-teams\.ts:1/.test(local.output.stderr));
     await reload(TEAMS, "throw new Error('not today');", original);
+    expect((await call(address(local, 'getTeams'), { headers })).status).toBe(200);
+  });
+
+  test('a file that is away at a restart restarts the functions when it comes back', async () => {
+    const file = join(folder, TEAMS);
+    const original = readFileSync(file, 'utf8');
+    const starts = readyTimes(local);
+    rmSync(file);
+    await waitFor(() => local.output.stderr.includes("Cannot find module './get-teams'"));
+    expect(local.output.stderr).not.toContain('MODULE_NOT_FOUND');
+    writeFileSync(file, original);
+    await waitFor(() => readyTimes(local) > starts);
     expect((await call(address(local, 'getTeams'), { headers })).status).toBe(200);
   });
 
