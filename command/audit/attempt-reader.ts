@@ -17,7 +17,11 @@ import { PRICE_OF } from './expected';
 const COUNTED_PER_READ = 1_000;
 
 /** Reads a stored payload, or why it cannot be used. */
-export const readPayload = (attempt: KeyRecord, db: Database, context: WorkContext): Promise<StoredPayload> =>
+export const readPayload = (
+  attempt: Pick<KeyRecord, 'document_id' | 'fingerprint'>,
+  db: Database,
+  context: WorkContext,
+): Promise<StoredPayload> =>
   retry(() => readStoredPayload(db, attempt), context, 'outage').catch((error: unknown) => {
     if (error instanceof UnusablePayloadError) return error;
     throw error;
@@ -41,15 +45,19 @@ export class AttemptReader {
     return retry(fn, this.context, 'outage');
   }
 
+  /** @param chunks the number of chunks that the request record names */
+  readPayload(attempt: Pick<KeyRecord, 'document_id' | 'fingerprint'>, chunks: unknown): Promise<StoredPayload> {
+    this.documentReads += typeof chunks === 'number' ? chunks : 1;
+    return readPayload(attempt, this.db, this.context);
+  }
+
   async readAttempt(attempt: KeyRecord): Promise<AttemptDocuments> {
     const { lists, document_id } = attempt;
     const references = lists === null ? [] : LIST_KINDS.map((kind) => listDocument(this.db, kind, lists));
     const all = [requestDocument(this.db, document_id), ...references];
     const stored = await this.read(() => this.db.getAll(...all), all.length);
     const [request, expected_forward_cost, price_list] = stored.map((document) => document.data());
-    const chunks: unknown = request?.['payload_chunks'];
-    this.documentReads += typeof chunks === 'number' ? chunks : 1;
-    const payload = await readPayload(attempt, this.db, this.context);
+    const payload = await this.readPayload(attempt, request?.['payload_chunks']);
     if (lists === null) return { request, payload, lists: null };
     const sample = payload instanceof UnusablePayloadError ? null : this.#selectProducts(payload);
     const readList = async (kind: ListKind, document: StoredList['document']): Promise<StoredList> => {

@@ -75,8 +75,35 @@ function checkRequest(attempt: KeyRecord, request: Fields | undefined, info: Pri
     released: status === 'released' ? { at, failure, failure_cause, actions } : undefined,
     ...(info && { info }),
   };
-  const names = findDifferences(expected, request);
+  const names = [...findDifferences(expected, request), ...findInvalidSender(request)];
   return names.length === 0 ? [] : [report('request', `differs from its attempt: ${names.join(', ')}`)];
+}
+
+/** Returns the names of the fields that only the request record holds, if their values can be those of no request. */
+const findInvalidSender = ({ request_id, payload_chunks }: Fields): string[] => [
+  ...(typeof request_id === 'string' && request_id !== '' ? [] : ['request_id']),
+  ...(Number.isInteger(payload_chunks) && Number(payload_chunks) > 0 ? [] : ['payload_chunks']),
+];
+
+/** Checks the request record and the payload of an earlier attempt, which prove who sent what. No key record names them any more. */
+export function checkReleasedRequest(id: string, request: Fields, payload: StoredPayload): Violation[] {
+  const info = request['info'] as PriceListInfo;
+  const path = `${collections.priceListRequests}/${id}`;
+  const names = findInvalidSender(request);
+  if (typeof request['key_id'] !== 'string') names.push('key_id');
+  if (request['market_id'] !== info.market_id) names.push('market_id');
+  const violations =
+    names.length === 0
+      ? []
+      : [createReporter(info.boq_list_id, path)('request', `differs from its attempt: ${names.join(', ')}`)];
+  const report = createReporter(info.boq_list_id, `${path}/${subcollections.payload}`);
+  if (payload instanceof UnusablePayloadError) {
+    // A time-to-live policy can delete the payloads of settled attempts (docs/data-model.md#retention).
+    if (typeof request['payload_expires_at'] !== 'number')
+      violations.push(report('payload', `cannot be used: ${payload.message}`));
+  } else if (!isDeepStrictEqual({ ...payload.info }, info) || payload.products.ids.length !== request['products_count'])
+    violations.push(report('payload', 'differs from its request record'));
+  return violations;
 }
 
 /** Returns the names of the expected members that are stored differently. */

@@ -18,7 +18,7 @@ import {
   type ReadableKey,
 } from '../records/find';
 import { billPage, readPages } from '../records/pages';
-import { checkAttempt, getListPath, type AttemptDocuments } from './attempt';
+import { checkAttempt, checkReleasedRequest, getListPath, type AttemptDocuments } from './attempt';
 import { AttemptReader } from './attempt-reader';
 import { LIST_STATUS } from './expected';
 import { checkKey } from './key-record';
@@ -115,10 +115,13 @@ class Auditor {
     });
   }
 
-  /** Checks the lists of an attempt that was released before its key was claimed again. Each must be `failed`. */
+  /** Checks the request record, the payload and the lists of an attempt that was released before its key was claimed again. Each must be `failed`. */
   async #checkReleased(request: QueryDocumentSnapshot): Promise<void> {
     this.#counts.attempts += 1;
     this.#known.add(request.ref.path);
+    const attempt = { document_id: request.id, fingerprint: String(request.get('fingerprint')) };
+    const payload = await this.#reader.readPayload(attempt, request.get('payload_chunks'));
+    for (const violation of checkReleasedRequest(request.id, request.data(), payload)) this.#report(violation);
     for (const kind of LIST_KINDS) {
       const id: unknown = request.get(`${kind}_id`);
       if (id === null) continue;
