@@ -244,16 +244,22 @@ async function drawnBodies({ plan, database, add, begin }: BenchContext): Promis
     const peaks: number[] = [];
     const stalls: number[] = [];
     // One process for all draws, because a process does not give back all memory that it has freed.
-    await withFunction(startFunction('service', 'addPriceLists', database, HEAP), async ({ port, readRss, alive }) => {
-      const creating = Array.from({ length: creations }, () => sendOk(port, post(createPriceListPayload(100_000))));
-      for (let i = 0; i < plan.draws; i += 1) {
-        const { text, what } = drawBody(createRandom(spreadSeed(FIRST_SEED + i)), maxBytes);
-        stalls.push(await sendAtOnce(port, gzipSync(text, { level: 1 }), atOnce));
-        if (!alive()) throw new Error(`Seed ${FIRST_SEED + i} ended the instance: ${what}`);
-        peaks.push((await readRss()).peakRss);
-      }
-      await Promise.all(creating);
-    });
+    await withFunction(
+      startFunction('service', 'addPriceLists', database, HEAP),
+      async ({ port, readRss, alive, output }) => {
+        const creating = Array.from({ length: creations }, () => sendOk(port, post(createPriceListPayload(100_000))));
+        for (let i = 0; i < plan.draws; i += 1) {
+          const { text, what } = drawBody(createRandom(spreadSeed(FIRST_SEED + i)), maxBytes);
+          const { statuses, longestMs } = await sendAtOnce(port, gzipSync(text, { level: 1 }), atOnce);
+          if (!alive() || statuses.includes(500)) {
+            throw new Error(`Seed ${FIRST_SEED + i}, ${what}: ${statuses.join()}\n${output.slice(-8).join('\n')}`);
+          }
+          stalls.push(longestMs);
+          peaks.push((await readRss()).peakRss);
+        }
+        await Promise.all(creating);
+      },
+    );
     add(
       'peak memory ÷ that of the function',
       '×',
@@ -275,8 +281,12 @@ function toStats(values: readonly number[]): Stats {
   return { median: max, min, max };
 }
 
-/** Sends a body several times at once. @returns the longest wait of small requests, sent all the time, in ms */
-async function sendAtOnce(port: number, body: Buffer, times: number): Promise<number> {
+/** Sends a body several times at once, and small requests all the time. @returns the statuses, and the longest wait of a small request */
+async function sendAtOnce(
+  port: number,
+  body: Buffer,
+  times: number,
+): Promise<{ statuses: number[]; longestMs: number }> {
   const headers = { 'x-api-key': BENCH_API_KEY, 'content-type': 'application/json', 'content-encoding': 'gzip' };
   let isRunning = true;
   const bystander = async () => {
@@ -293,8 +303,7 @@ async function sendAtOnce(port: number, body: Buffer, times: number): Promise<nu
   const send = () => sendRequest(port, { method: 'POST', headers, body: [body] });
   const responses = await Promise.all(Array.from({ length: times }, send));
   isRunning = false;
-  for (const { status } of responses) if (status === 500) throw new Error('A drawn body got 500.');
-  return waiting;
+  return { statuses: responses.map(({ status }) => status), longestMs: await waiting };
 }
 
 /** Divides the memory of a process by that of add price lists and of the sweep. */
