@@ -27,7 +27,7 @@ const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Ma
 /**
  * Creates the listeners of the API reference, the documents and the files that pages load.
  *
- * @param apiKey the key that the API reference fills in, unless it is empty
+ * @param apiKey the API key that the reference fills in, unless it is empty
  * @returns the listener for a path, or undefined if it has no page
  */
 export function createPageRoutes(apiKey: string): GetRoute {
