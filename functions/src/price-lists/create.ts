@@ -126,7 +126,7 @@ function toResult(outcome: KeyOutcome, cause?: unknown): CreationResult {
     case 'completed':
       return { response: outcome.response, replayed: !outcome.isOwn, facts: getMarketFacts(outcome.record) };
     case 'payload_mismatch':
-      throw new ApiError('idempotency_key_reused', 'another payload holds the key', { cause });
+      throw new ApiError('idempotency_key_reused', 'the key belongs to another payload', { cause });
     case 'in_progress': {
       const { retryAfterMs } = outcome;
       throw new ApiError('request_in_progress', 'an attempt on the key is in progress', { cause, retryAfterMs });

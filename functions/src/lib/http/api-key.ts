@@ -6,7 +6,7 @@ import { ApiError } from '../errors';
 
 /** @returns the name of the accepted API key. @throws ApiError api_key_not_configured, invalid_api_key */
 export function requireApiKey(headers: IncomingHttpHeaders, apiKeys: readonly ApiKey[]): string {
-  if (apiKeys.length === 0) throw new ApiError('api_key_not_configured', 'the API key setting holds no key');
+  if (apiKeys.length === 0) throw new ApiError('api_key_not_configured', 'the secret API_KEY has no API key');
   // A key that is missing or empty is invalid, even if the setting holds the digest of an empty key.
   const header = headers['x-api-key']?.toString() ?? '';
   const name = header === '' ? undefined : identifyApiKey(header, apiKeys);
