@@ -6,6 +6,7 @@ import type { KeyRecord } from '../../../functions/src/lib/schemas/key-record';
 import type { WorkContext } from '../../../functions/src/lib/work-context';
 import { TEST_START } from '../../../test/harness/database';
 import { PRODUCTS, useFailedAttempts } from '../../../test/harness/failed-attempts';
+import { seedIfEmpty } from '../../../dev/sample';
 import { updateKey } from '../../../test/harness/price-lists';
 import { writeRecords } from '../../../test/harness/stored';
 
@@ -85,6 +86,12 @@ describe('the audit of records as the service stores them', () => {
     await create('a', { market_id: 'nowhere' });
     const document_reads = 1 + 2 + 1 + 1 + 1 + 4;
     expect((await runAudit()).report).toMatchObject({ violations: 0, keys: 1, attempts: 1, document_reads });
+  });
+
+  test('finds nothing wrong in the sample data of npm start', async () => {
+    database.reset();
+    expect(await seedIfEmpty(database.client)).toBeGreaterThan(0);
+    expect((await runAudit()).found).toEqual([]);
   });
 
   test('counts a released attempt of a key that was claimed again', async () => {
