@@ -56,12 +56,13 @@ describe.each(['README.md', 'docs/getting-started.md'])('%s, followed in its ord
   const firstSkipped = runProgramSync('lsof', ['-v']).error === undefined ? Infinity : (kills[0]?.line ?? Infinity);
 
   const ordered = [starts, exports, calls, kills, looks, stops].flat().sort((a, b) => a.line - b.line);
-  const isSkipped = ({ line }: { line: number }) => line >= firstSkipped;
-  test.skip.each(ordered.filter(isSkipped))(
-    'line $line does what the page says (skipped: lsof is missing)',
-    () => undefined,
-  );
-  test.each(ordered.filter((step) => !isSkipped(step)))('line $line does what the page says', async (step) => {
+  for (const step of ordered) {
+    const isSkipped = step.line >= firstSkipped;
+    const because = isSkipped ? ' (skipped: lsof is missing)' : '';
+    (isSkipped ? test.skip : test)(`line ${step.line} does what the page says${because}`, () => follow(step));
+  }
+
+  async function follow(step: (typeof steps)[number]): Promise<void> {
     if (starts.includes(step)) {
       dataDir ??= temporaryFolder();
       service = await startLocalServer({ API_KEY: undefined, SAMPLE_DATA: 'true', DATA_DIR: dataDir });
@@ -75,7 +76,7 @@ describe.each(['README.md', 'docs/getting-started.md'])('%s, followed in its ord
       service = undefined;
     } else if (looks.includes(step)) await runBlock(step.code);
     else expectResponse(await runBlock(step.code), step.next?.code ?? '');
-  });
+  }
 });
 
 /** Expects a response to have the status, the headers and the members that a page shows. */
