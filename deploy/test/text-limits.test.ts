@@ -1,0 +1,68 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { logEvent, redact } from '../../functions/src/lib/logging/event';
+import { operationNames } from '../../dev/run/operations';
+
+/**
+ * The far side's limits of texts whose length we choose or pass on, and the longest of each that we send. The limits of
+ * monitoring are comments of google/monitoring/v3/alert.proto, service.proto and google/logging/v2/logging_metrics.proto.
+ */
+
+const readAll = (kind: string) =>
+  globSync(`deploy/monitoring/${kind}/*.json`).map((path) => ({
+    id: basename(path, '.json'),
+    value: JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>,
+  }));
+
+/** Returns the texts of a member, wherever it stands. */
+function findTexts(value: unknown, name: string): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, each]) =>
+    key === name && typeof each === 'string' ? [each] : findTexts(each, name),
+  );
+}
+
+const longest = (texts: readonly string[]): number => Math.max(0, ...texts.map((text) => Buffer.byteLength(text)));
+
+const alerts = readAll('alerts');
+const metrics = readAll('metrics');
+
+/** The pattern that create-monitoring.sh puts in place of EVERY_FUNCTION and its like. */
+const ALL_SERVICES = [...operationNames, 'sweepPriceLists'].join('|').toLowerCase();
+const fillIn = (text: string): string => text.replace(/EVERY_\w+/g, ALL_SERVICES);
+
+/** GitHub's ids are numbers, at most 2^63. The job's environment is one of two that deployment.md names. */
+const SUBJECT = `${2n ** 63n}/production`;
+
+test.each<[what: string, limit: number, sent: number]>([
+  [
+    'the display name of an alert or a condition',
+    512,
+    longest(alerts.flatMap(({ value }) => findTexts(value, 'displayName'))),
+  ],
+  ['the text of an alert', 8_192, longest(alerts.flatMap(({ value }) => findTexts(value, 'content')))],
+  ['the filter of a condition', 2_048, longest(alerts.flatMap(({ value }) => findTexts(value, 'filter')).map(fillIn))],
+  ['the id of a metric', 100, longest(metrics.map(({ id }) => id))],
+  ['the description of a metric', 8_000, longest(metrics.flatMap(({ value }) => findTexts(value, 'description')))],
+  ['the filter of a metric', 20_000, longest(metrics.flatMap(({ value }) => findTexts(value, 'filter')).map(fillIn))],
+  // https://cloud.google.com/run/docs/reference/rest/v2/projects.locations.services: a service's name has at most 49 characters.
+  ['the name of a service', 49, longest(ALL_SERVICES.split('|'))],
+  // https://cloud.google.com/iam/docs/workload-identity-federation#mapping
+  ['google.subject', 127, longest([SUBJECT])],
+])('%s has at most %d bytes', (_, limit, sent) => {
+  expect(sent).toBeGreaterThan(0);
+  expect(sent).toBeLessThanOrEqual(limit);
+});
+
+test('a line of the log stays below the 256 KiB of an entry, and a label below 1,024 characters, whatever is logged', () => {
+  const lines: string[] = [];
+  const write = jest.spyOn(console, 'info').mockImplementation((line: string) => void lines.push(line));
+  // A request logs what a client chooses only as these fields. Others are numbers, ids, or texts of the service.
+  const chosen = { request_id: 'x'.repeat(128), origin: 'x'.repeat(300), key_id: 'x'.repeat(32) };
+  const reason = redact('x'.repeat(1_000_000));
+  logEvent('INFO', 'request', { ...chosen, reason, stack_trace: reason.repeat(11) });
+  write.mockRestore();
+  expect(longest(lines)).toBeGreaterThan(1_000);
+  expect(longest(lines)).toBeLessThan(32 * 1024);
+  expect(longest(Object.values(chosen))).toBeLessThan(1_024);
+});
