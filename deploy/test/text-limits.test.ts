@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { logEvent, redact } from '../../functions/src/lib/logging/event';
 import { operationNames } from '../../dev/run/operations';
+import { takeConsoleLines } from '../../test/harness/console';
 
 /**
  * The far side's limits of texts whose length we choose or pass on, and the longest of each that we send. The limits of
@@ -56,12 +57,11 @@ test.each<[what: string, limit: number, sent: number]>([
 
 test('a line of the log stays below the 256 KiB of an entry, and a label below 1,024 characters, whatever is logged', () => {
   const lines: string[] = [];
-  const write = jest.spyOn(console, 'info').mockImplementation((line: string) => void lines.push(line));
+  takeConsoleLines(([line]) => lines.push(String(line)) > 0);
   // A request logs what a client chooses only as these fields. Others are numbers, ids, or texts of the service.
   const chosen = { request_id: 'x'.repeat(128), origin: 'x'.repeat(300), key_id: 'x'.repeat(32) };
   const reason = redact('x'.repeat(1_000_000));
   logEvent('INFO', 'request', { ...chosen, reason, stack_trace: reason.repeat(11) });
-  write.mockRestore();
   expect(longest(lines)).toBeGreaterThan(1_000);
   expect(longest(lines)).toBeLessThan(32 * 1024);
   expect(longest(Object.values(chosen))).toBeLessThan(1_024);
