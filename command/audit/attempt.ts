@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { collections, subcollections } from '../../functions/src/lib/firestore/collections';
 import { LIST_COLLECTIONS, LIST_KINDS, type ListIds, type ListKind } from '../../functions/src/lib/repositories/lists';
-import type { PriceListInfo, PriceListSubmission } from '../../functions/src/lib/schemas/add-price-lists';
+import type { PriceListInfo } from '../../functions/src/lib/schemas/add-price-lists';
 import type { KeyLists, KeyRecord } from '../../functions/src/lib/schemas/key-record';
-import { UnusablePayloadError } from '../../functions/src/price-lists/payload';
+import { UnusablePayloadError, type StoredSubmission } from '../../functions/src/price-lists/payload';
 import { createExpectedList, createExpectedResponse } from './expected';
 import { createKeyReporter } from './key-record';
 import { createReporter, type Violation } from './violation';
@@ -14,7 +14,7 @@ import { createReporter, type Violation } from './violation';
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A stored payload, or why it cannot be used. */
-export type StoredPayload = PriceListSubmission | UnusablePayloadError;
+export type StoredPayload = StoredSubmission | UnusablePayloadError;
 
 /** The records of an attempt, besides the key record. */
 export interface AttemptDocuments {
@@ -43,16 +43,16 @@ export interface StoredList {
 
 export function checkAttempt(attempt: KeyRecord, { request, payload, lists: stored }: AttemptDocuments): Violation[] {
   const { lists } = attempt;
-  const info = payload instanceof UnusablePayloadError ? undefined : payload.info;
   return [
-    ...checkRequest(attempt, request, info),
+    ...checkRequest(attempt, request, payload),
     ...checkPayload(attempt, payload, request),
     ...checkResponse(attempt),
     ...(lists && stored ? LIST_KINDS.flatMap((kind) => checkList(attempt, lists, kind, stored[kind])) : []),
   ];
 }
 
-function checkRequest(attempt: KeyRecord, request: Fields | undefined, info: PriceListInfo | undefined): Violation[] {
+function checkRequest(attempt: KeyRecord, request: Fields | undefined, payload: StoredPayload): Violation[] {
+  const info = payload instanceof UnusablePayloadError ? undefined : payload.info;
   const { boq_list_id, document_id, lists, status } = attempt;
   const report = createReporter(boq_list_id, `${collections.priceListRequests}/${document_id}`);
   if (request === undefined) return [report('request', 'does not exist')];
@@ -75,21 +75,27 @@ function checkRequest(attempt: KeyRecord, request: Fields | undefined, info: Pri
     released: status === 'released' ? { at, failure, failure_cause, actions } : undefined,
     ...(info && { info }),
   };
-  const names = [...findDifferences(expected, request), ...findInvalidSender(request)];
+  const names = [...findDifferences(expected, request), ...findInvalidFields(request, payload)];
   return names.length === 0 ? [] : [report('request', `differs from its attempt: ${names.join(', ')}`)];
 }
 
-/** Returns the names of the fields that only the request record holds, if their values can be those of no request. */
-const findInvalidSender = ({ request_id, payload_chunks }: Fields): string[] => [
-  ...(typeof request_id === 'string' && request_id !== '' ? [] : ['request_id']),
-  ...(Number.isInteger(payload_chunks) && Number(payload_chunks) > 0 ? [] : ['payload_chunks']),
-];
+/** Returns the names of the fields that only the request record holds, if their values can be those of no request or of another payload. */
+function findInvalidFields({ request_id, payload_chunks }: Fields, payload: StoredPayload): string[] {
+  const isCount =
+    payload instanceof UnusablePayloadError
+      ? Number.isInteger(payload_chunks) && Number(payload_chunks) > 0
+      : payload_chunks === payload.chunkCount;
+  return [
+    ...(typeof request_id === 'string' && request_id !== '' ? [] : ['request_id']),
+    ...(isCount ? [] : ['payload_chunks']),
+  ];
+}
 
 /** Checks the request record and the payload of an earlier attempt, which prove who sent what. No key record names them any more. */
 export function checkReleasedRequest(id: string, request: Fields, payload: StoredPayload): Violation[] {
   const info = request['info'] as PriceListInfo;
   const path = `${collections.priceListRequests}/${id}`;
-  const names = findInvalidSender(request);
+  const names = findInvalidFields(request, payload);
   if (typeof request['key_id'] !== 'string') names.push('key_id');
   if (request['market_id'] !== info.market_id) names.push('market_id');
   const violations =

@@ -83,17 +83,21 @@ export class UnusablePayloadError extends Error {
 
 const inflate = promisify(gunzip);
 
+export interface StoredSubmission extends PriceListSubmission {
+  chunkCount: number;
+}
+
 /**
  * Reads the accepted payload of an attempt.
  *
  * @throws UnusablePayloadError; any other error does not come from the stored payload itself
  */
-export async function readStoredPayload(db: Database, attempt: AcceptedPayload): Promise<PriceListSubmission> {
+export async function readStoredPayload(db: Database, attempt: AcceptedPayload): Promise<StoredSubmission> {
   try {
-    const body = await readAcceptedBody(db, attempt);
+    const { body, chunkCount } = await readAcceptedBody(db, attempt);
     // Lets the sweep continue its other resumes between two long pieces of work.
     await pause();
-    return parsePriceLists(body);
+    return { ...parsePriceLists(body), chunkCount };
   } catch (error) {
     // The fingerprint shows that the text is the accepted one.
     if (error instanceof ApiError) throw new UnusablePayloadError('it was accepted by a version with other rules');
@@ -104,7 +108,7 @@ export async function readStoredPayload(db: Database, attempt: AcceptedPayload):
 type AcceptedPayload = Pick<KeyRecord, 'document_id' | 'fingerprint'>;
 
 /** A function of its own, so that the bytes are no longer in memory while their values are parsed. @throws UnusablePayloadError */
-async function readAcceptedBody(db: Database, { document_id, fingerprint }: AcceptedPayload): Promise<unknown> {
+async function readAcceptedBody(db: Database, { document_id, fingerprint }: AcceptedPayload) {
   const chunks = await readPayloadChunks(db, document_id);
   if (chunks === undefined || chunks.length === 0) throw new UnusablePayloadError('chunks of it are missing');
   // With a chunk as large as the result can be, zlib makes one buffer, instead of many that it has to join.
@@ -113,7 +117,7 @@ async function readAcceptedBody(db: Database, { document_id, fingerprint }: Acce
   if (sha256(bytes).toString('hex') !== fingerprint) {
     throw new UnusablePayloadError('it is not the accepted one: its fingerprint differs');
   }
-  return scanJson(bytes, priceListsShape, MAX_PRODUCTS);
+  return { body: scanJson(bytes, priceListsShape, MAX_PRODUCTS), chunkCount: chunks.length };
 }
 
 /** @throws UnusablePayloadError for an error of zlib, whose codes are in https://nodejs.org/api/zlib.html#constants */
