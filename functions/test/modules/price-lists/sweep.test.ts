@@ -274,7 +274,7 @@ describe('a sweep', () => {
   });
 
   test('that is busy with a long list tries a key again a minute after its take-over failed', async () => {
-    const long = await fail('a', STOPPED);
+    const long = await fail('a', { ...STOPPED, failed_tries: 0 });
     const short = await fail('b', { ...STOPPED, failed_tries: 0 });
     const { promise, resolve: letGo } = Promise.withResolvers<undefined>();
     const held = atCommit(database, isEntriesOf(long), () => promise);
