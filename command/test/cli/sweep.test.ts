@@ -1,6 +1,5 @@
 import { PassThrough, Writable } from 'node:stream';
 import { runPriceLists } from '../../cli/main';
-import { keyDocumentId } from '../../../functions/src/lib/schemas/key-record';
 import { readAllRecords } from '../../../test/harness/price-lists';
 import { CRASHED } from '../../../test/harness/failed-attempts';
 import { usePriceListService } from '../../../test/harness/price-list-service';
@@ -32,15 +31,6 @@ test('the sweep prints the result for each key, and with --dry-run only what it 
   expect(out).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC  "crashed" resumed$/m);
   expect(out).toMatch(/  "exhausted" left: it failed 4 times without an operator/);
   await expectReplayed('crashed');
-});
-
-test('the sweep names a key record that it cannot read, and resumes the others', async () => {
-  await failAttempt('newer', CRASHED);
-  await getKey('newer').update({ schema_version: 2 });
-  await failAttempt('first', CRASHED);
-  const warning = `price_list_idempotency/${keyDocumentId('newer')} cannot be read as a key record. `;
-  expect(await runCommand('sweep')).toMatchObject({ code: 0, err: expect.stringContaining(warning) as string });
-  await expectReplayed('first');
 });
 
 test('a sweep that names only unreadable records does not say that there was nothing to do', async () => {

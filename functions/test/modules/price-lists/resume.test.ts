@@ -1,5 +1,4 @@
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
-import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { createPriceLists } from '../../../src/price-lists/create';
 import { release } from '../../../../command/cli/resolve';
 import { checkInvariants } from '../../../../test/harness/invariants';
@@ -9,7 +8,7 @@ import { CRASHED, useFailedAttempts } from '../../../../test/harness/failed-atte
 import { TEST_REQUEST } from '../../../../test/harness/price-lists';
 import { createPriceListBody, parseSubmission } from '../../../../test/harness/submissions';
 
-const { database, create, getKey, readKey, fail, check, deletePayload, getPriceList, runResume } = useFailedAttempts();
+const { database, create, readKey, fail, check, deletePayload, getPriceList, runResume } = useFailedAttempts();
 
 async function runRelease(record: KeyRecord): Promise<unknown> {
   const { db } = database.open();
@@ -121,17 +120,6 @@ describe('a resume', () => {
     expect(await runResume(record)).toMatchObject({ response: (await readKey('a')).response, isOwn: true });
     expect(other).toMatchObject({ code: 'key_in_progress' });
   });
-
-  test('of an attempt that is released during the resume is rejected', async () => {
-    const record = await fail('a');
-    const run = async () => {
-      database.clock.advance(2 * LEASE_DURATION_MS);
-      expect(await runRelease(record)).toBeUndefined();
-    };
-    atCommit(database, isKeyEvent, run, { nth: 2 });
-    expect(await runResume(record)).toMatchObject({ code: 'key_released' });
-    expect(await readKey('a')).toMatchObject({ status: 'released' });
-  });
 });
 
 describe('a release', () => {
@@ -191,15 +179,5 @@ describe('a release', () => {
     const cause = { failure_cause: 'lease_expired', failed_tries: 2 };
     expect(await readKey('a')).toMatchObject({ status: 'released', ...cause, actions: [ACTION] });
     expect((await getPriceList(record).get()).get('status')).toBe('failed');
-  });
-
-  test.each<[string, Partial<KeyRecord>, string]>([
-    ['that completed with lists', { status: 'completed', response: '{}' }, 'lists_ready'],
-    ['that is in progress', { ...CRASHED, lease_expires_at: TEST_START + 1 }, 'key_in_progress'],
-  ])('of an attempt %s is rejected', async (_, update, code) => {
-    const record = await fail('a');
-    await getKey('a').update(update);
-    expect(await runRelease(record)).toMatchObject({ code });
-    expect(await readKey('a')).toEqual({ ...record, ...update });
   });
 });

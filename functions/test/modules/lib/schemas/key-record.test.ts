@@ -18,7 +18,7 @@ test.each<[string, object]>([
   ['whose document id is a path', { document_id: 'a/b' }],
   ['whose list id is empty', { lists: { ...TEST_LISTS, expected_forward_cost_id: '' } }],
   ['whose list id is reserved', { lists: { ...TEST_LISTS, price_list_id: '__x__' } }],
-  ['whose lease is unknown', { lease_expires_at: null }],
+  ['whose lease is unknown (powertools-lambda-typescript #5678)', { lease_expires_at: null }],
   ['whose lease ends at no integer', { lease_expires_at: 0.5 }],
   ['whose lease ends after the last Date', { lease_expires_at: 8.64e15 + 1 }],
   ['whose claim has a text as its time', { claimed_at: '0' }],
