@@ -1,4 +1,5 @@
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
+import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { createPriceLists } from '../../../src/price-lists/create';
 import { release } from '../../../../command/cli/resolve';
 import { checkInvariants } from '../../../../test/harness/invariants';
@@ -119,6 +120,17 @@ describe('a resume', () => {
     });
     expect(await runResume(record)).toMatchObject({ response: (await readKey('a')).response, isOwn: true });
     expect(other).toMatchObject({ code: 'key_in_progress' });
+  });
+
+  test('of an attempt that is released during the resume is rejected', async () => {
+    const record = await fail('a');
+    const run = async () => {
+      database.clock.advance(2 * LEASE_DURATION_MS);
+      expect(await runRelease(record)).toBeUndefined();
+    };
+    atCommit(database, isKeyEvent, run, { nth: 2 });
+    expect(await runResume(record)).toMatchObject({ code: 'key_released' });
+    expect(await readKey('a')).toMatchObject({ status: 'released' });
   });
 });
 
