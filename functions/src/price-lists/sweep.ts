@@ -54,10 +54,10 @@ export async function sweep(
       const nextPassAt = clock.elapsedMs() + SWEEP_INTERVAL_MS;
       for await (const key of readDueKeys(db)) {
         const { path } = key.reference;
+        if (running.has(path)) continue;
         const isAlone = mayHaveEndedInstance(key);
         while (running.size >= (isAlone ? 1 : CONCURRENCY)) await Promise.race(running.values());
         if (!canBegin()) break;
-        if (running.has(path)) continue;
         const work = sweepKey(key, { reference: key.reference, db }, reporter)
           .catch((error: unknown) => void errors.push(error))
           .finally(() => running.delete(path));

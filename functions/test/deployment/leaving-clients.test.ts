@@ -5,12 +5,14 @@ import type { DeployedFunction } from '../../../dev/run/deployed';
 import { operationNames, operations, type OperationName } from '../../../dev/run/operations';
 import {
   DEPLOYED_HEADERS,
+  getLogged,
   sendTo,
   startDeployedPackage,
   type DeployedPackage,
 } from '../../../test/harness/deployed-package';
 import { createPriceListBody } from '../../../test/harness/submissions';
 import { writeRecords } from '../../../test/harness/stored';
+import { waitFor, waitUntilFired } from '../../../test/harness/wait-for';
 
 /**
  * No client that leaves ends an instance, whenever it leaves and whatever its response would be. Clients of each kind leave
@@ -147,3 +149,25 @@ async function isServing(running: DeployedFunction, name: OperationName): Promis
   // Identical requests of add price lists can meet.
   return running.alive() && [200, 409].includes(status);
 }
+
+// These tests run concurrently, because they mostly wait.
+test.concurrent.each(operationNames)(
+  '%s that stops ends in order after clients that left before the 500',
+  async (name) => {
+    const world = await startDeployedPackage();
+    const running = await world.start(name);
+    const rpc = COLLECTIONS[name] === undefined ? 'BatchGetDocuments' : 'RunQuery';
+    const held = world.firestore.faults.inject({ rpc, times: Infinity, action: { kind: 'hang' } });
+    const { method, body: json } = operations[name];
+    const clients = ENCODINGS.map((encoding) => leave(running.port, { method, json }, encoding, 'at the end'));
+    await waitUntilFired(held, Promise.all(clients));
+    const leaving = ENCODINGS.map((encoding) => leave(running.port, { method, json }, encoding, 'within 60 ms'));
+    await Promise.all(leaving);
+    const exitCode = running.stop();
+    await waitFor(() => getLogged(running, 'instance_stopping').length > 0);
+    await Promise.all(clients);
+    expect(await exitCode).toBe(0);
+    expect(getLogged(running, 'instance_stopped')).toHaveLength(1);
+    await world.close();
+  },
+);
