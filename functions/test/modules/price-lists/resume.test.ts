@@ -161,9 +161,11 @@ describe('a release', () => {
     const record = await fail('a');
     const fault = failCommits(database, isEntries);
     await runResume(record);
+    await runResume(await readKey('a'));
     fault.remove();
     expect(await runRelease(await readKey('a'))).toBeUndefined();
-    const actions = [{ action: 'resume', by: 'operator', reason: 'checked' }, ACTION];
+    const resume = { action: 'resume', by: 'operator', reason: 'checked' };
+    const actions = [resume, resume, ACTION];
     expect((await readKey('a')).actions).toMatchObject(actions);
     expect(await readRelease(record)).toMatchObject({ actions });
   });

@@ -255,6 +255,8 @@ describe('a sweep', () => {
   test('resumes a key alone whose last try may have ended its instance', async () => {
     for (const key of ['a', 'b', 'c']) await fail(key, { ...CRASHED, failed_tries: 1 });
     for (const key of ['d', 'e', 'f']) await fail(key, STOPPED);
+    // Two others are running when the sweep finds the first such key.
+    for (const key of ['d', 'e']) await getKey(key).update({ sweep_due_at: 0 });
     const together = new Set<string>();
     const note = async () => {
       const { docs } = await database.client.collection('price_list_idempotency').get();
@@ -270,7 +272,7 @@ describe('a sweep', () => {
     atCommit(database, isEntries, note, { times: 1_000 });
     expect((await runSweep()).results.map(({ result }) => result)).toEqual(Array(6).fill('resumed'));
     for (const key of ['a', 'b', 'c']) expect([...together].filter((keys) => keys.includes(key))).toEqual([key]);
-    expect(together).toContain('def');
+    expect(together).toContain('de');
   });
 
   test('that is busy with a long list tries a key again a minute after its take-over failed', async () => {
