@@ -142,7 +142,8 @@ describe('a product identifier', () => {
         message: 'Expected a non-negative number, received no value',
       },
     ]);
-    expect(getProductPaths(`{"${'é'.repeat(751)}":${VALID}}`)).toEqual([`products.${'é'.repeat(751)}`]);
+    const tooLong = `${'é'.repeat(750)}x`;
+    expect(getProductPaths(`{"${tooLong}":${VALID}}`)).toEqual([`products.${tooLong}`]);
   });
 });
 
