@@ -40,7 +40,7 @@ export interface EmbeddedFirestore {
    * throw. Returns the function that removes it.
    */
   observeCommits(listener: (changes: readonly CommittedChange[]) => void): () => void;
-  /** Returns how many calls of each operation have arrived, including calls that cannot be decoded. */
+  /** Returns how many calls of each operation have arrived, including calls with a request that cannot be decoded. */
   counts(): Record<Rpc, number>;
   /**
    * Adds documents to the default database of a project in one commit, if the database has none.

@@ -5,7 +5,7 @@ import { RpcError, type Code } from './protocol/errors';
 import { startGrpcServer } from './protocol/grpc-server';
 import type { Rpc } from './protocol/requests';
 
-/** A server in front of another Firestore. Its `clear` deletes the documents only of databases to which it has forwarded calls. */
+/** A server in front of another Firestore. Its `clear` deletes documents only in databases to which the server has forwarded calls. */
 export type FirestoreFront = Omit<EmbeddedFirestore, 'observeCommits' | 'addIfEmpty'>;
 
 /**

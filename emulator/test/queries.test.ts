@@ -9,7 +9,10 @@ import { getResourceName, type StoredDoc } from '../src/storage/collections';
 import { Store } from '../src/storage/store';
 import { startFirestoreTestServer } from './support';
 
-/* Tests what the recording of Google's emulator does not show: the moment of a query, its pace, and how much it reads. */
+/*
+ * Tests what the recording of Google's emulator does not show: which versions a query returns, that it waits for a slow client,
+ * and how many documents it reads.
+ */
 
 const toId = (i: number): string => String(i).padStart(4, '0');
 

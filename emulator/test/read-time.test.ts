@@ -56,7 +56,7 @@ test('a read at a time within the past hour succeeds, and a read at an earlier t
   await close();
 });
 
-test('the oldest versions are dropped when all together take more than 256 MiB', () => {
+test('the oldest versions are dropped when all earlier versions together take more than 256 MiB', () => {
   const store = new Store(undefined, Date.now);
   const document = { collection: 'c', id: '1', createTime: 1, updateTime: 1, row: 0 };
   const old = { ...document, fields: Buffer.alloc(1024 * 1024) };

@@ -62,7 +62,7 @@ test.each<[string, string, () => Promise<unknown>]>([
   ['!=', 'A filter with !=', () => c().where('f', '!=', 1).get()],
   ['not-in', 'not-in', () => c().where('f', 'not-in', [1]).get()],
   ['array-contains', 'array-contains', () => c().where('f', 'array-contains', 1).get()],
-  ['not null', 'not-null', () => c().where('f', '!=', null).get()],
+  ['a filter on not-null', 'not-null', () => c().where('f', '!=', null).get()],
   ['an offset', 'Offsets', () => c().offset(1).get()],
   ['a sum', 'Aggregations', () => c().aggregate({ sum }).get()],
   ['two counts', 'Aggregations', () => c().aggregate(counts).get()],

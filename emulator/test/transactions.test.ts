@@ -1,7 +1,10 @@
 import type { DocumentReference, Firestore } from '@google-cloud/firestore';
 import { rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
 
-/* Transactions lock nothing. A commit fails with ABORTED if what the transaction read has changed, and the SDK repeats it. */
+/*
+ * Transactions lock nothing. A commit fails with ABORTED if what the transaction read has changed, and the SDK then repeats the
+ * transaction.
+ */
 
 let bench: FirestoreTestServer;
 beforeAll(async () => (bench = await startFirestoreTestServer()));
@@ -12,7 +15,7 @@ const ABORTED = 10;
 /** What a transaction reads, the document whose change it must notice, and the new value of `n`. */
 const conflicts: [string, (db: Firestore, t: FirebaseFirestore.Transaction) => Promise<unknown>, string, number?][] = [
   ['a document', (db, t) => t.get(db.doc('a/1')), 'a/1'],
-  ['a document that does not exist', (db, t) => t.get(db.doc('a/new')), 'a/new'],
+  ['the existence of a document', (db, t) => t.get(db.doc('a/new')), 'a/new'],
   ['the result of a query', (db, t) => t.get(db.collection('a').where('n', '==', 1)), 'a/1'],
   ['the number of results of a query', (db, t) => t.get(db.collection('a').where('n', '==', 1)), 'a/1', 2],
   ['a document that a query did not find', (db, t) => t.get(db.collection('a').where('n', '==', 1)), 'a/new'],

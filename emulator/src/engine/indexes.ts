@@ -41,7 +41,7 @@ interface IndexField {
   readonly mode: IndexMode;
 }
 
-/** The fields of an index that alone would serve a query: the fields of its equalities in any order, then the suffix. */
+/** The fields that one index needs to serve a query alone: the query's equality fields in any order, then the suffix. */
 interface IndexRequirement {
   readonly group: string;
   readonly scope: Scope;
@@ -75,9 +75,9 @@ export class Indexes {
   }
 
   /**
-   * Counts the index entries of a document. Each field, also within a map, has one per ascending or descending index. An array
-   * also has one per distinct element if its elements are indexed. A composite index of fields that all exist has one, or one
-   * per distinct element if it covers the elements of an array.
+   * Counts the index entries of a document. Each field, also within a map, has one entry per ascending or descending index. An
+   * array also has one entry per distinct element if its elements are indexed. A composite index of fields that all exist has
+   * one entry, or one per distinct element if it covers the elements of an array.
    */
   countEntries(group: string, fields: MapValue): number {
     let count = 0;
@@ -115,7 +115,7 @@ export class Indexes {
       }));
   }
 
-  /** Returns the indexes in the override of a field, or else of the nearest map around it, of `*`, or the automatic ones. */
+  /** Returns the indexes in the override of a field, of the nearest map around it, or of `*`. Without overrides, they are automatic. */
   private getFieldIndexes(group: string, path: FieldPath): readonly FieldIndex[] {
     const overrides = this.definitions.fieldOverrides ?? [];
     if (overrides.length === 0) return AUTOMATIC;

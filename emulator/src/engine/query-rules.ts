@@ -18,7 +18,7 @@ import { Reference, getValueSize, type Value } from '../protocol/values';
  */
 
 const MAX_DISJUNCTIONS = 30;
-/** The maximum size of an indexed value. Firestore refuses a longer value in a filter. */
+/** The maximum size of an indexed value. Firestore refuses a larger value in a filter. */
 const MAX_QUERIED_BYTES = 1500;
 
 /**
@@ -77,7 +77,7 @@ function assertKey(value: Value, database: string): void {
   assertInDatabase(parseDocumentPath(value.name), database);
 }
 
-/** Refuses an order that begins with descending names. Firestore serves it only together with an equality on a field. */
+/** Refuses an order that begins with descending names, as Firestore does, unless the query has an equality on a field. */
 function assertNameOrder([first]: readonly Order[], terms: readonly Term[]): void {
   if (!first?.descending || !isName(first.path)) return;
   if (terms.some((term) => isEquality(term) && !isName(term.path))) return;

@@ -21,7 +21,7 @@ export interface PreparedQuery {
   readonly orders: readonly Order[];
   /** Returns whether the query finds a document of its collections, before the limit applies. */
   readonly matches: (doc: StoredDoc) => boolean;
-  /** For a query in the order of names: returns whether a document comes before all that the query can find. */
+  /** For a query in the order of names: returns whether a document comes before every document that the query can find. */
   readonly isBefore: (doc: StoredDoc) => boolean;
 }
 
@@ -83,7 +83,7 @@ function completeOrder({ orderBy, filter }: StructuredQuery): Order[] {
   return orders;
 }
 
-/** Creates a reader of a field, or of the name, of a stored document. */
+/** Creates a function that reads a field of a stored document, or its name. */
 function createValueReader(path: FieldPath): (doc: StoredDoc) => Value | undefined {
   if (isName(path)) return (doc) => new Reference(getResourceName(doc));
   const read = createFieldReader(path);
@@ -159,7 +159,7 @@ function* findInOrder(
 ): Generator<StoredDoc, undefined> {
   let left = source.limit ?? Infinity;
   const ordered = (descending ? snapshots.toReversed() : snapshots).filter((docs) => docs.length > 0);
-  // Skips the collections that end before the query begins, without a look at each: a group can have thousands.
+  // A binary search skips the collections that end before the query begins, because a group can have thousands.
   const first = findFirst(ordered.length, (index) => {
     const last = ordered[index]?.at(descending ? 0 : -1);
     return last !== undefined && !isBefore(last);

@@ -11,8 +11,8 @@ export interface Call<K extends Rpc = Rpc> {
 }
 
 /**
- * A call that has ended here. After a fault, the client has no status: `DROPPED` destroyed its connection, and a call
- * that is `HUNG` stays open for the client.
+ * A call that the server has finished. Two outcomes give the client no status: `DROPPED` destroyed its connection, and a
+ * call that is `HUNG` stays open for the client.
  */
 export interface EndedCall extends Call {
   readonly outcome: Code | 'DROPPED' | 'HUNG';
@@ -39,7 +39,7 @@ export interface Fault<K extends Rpc = Rpc> {
   readonly nth?: number;
   /** The number of consecutive matching calls that the fault affects. The default is 1. */
   readonly times?: number;
-  /** Before the call takes effect (the default), after its effect but before the response ends, or after this many messages. */
+  /** Before the call takes effect (the default), after its effect but before the response ends, or after this many response messages. */
   readonly when?: 'before' | 'after' | { readonly messages: number };
   readonly action: FaultAction<K>;
 }

@@ -14,7 +14,7 @@ import {
   type Call,
 } from './calls';
 
-/** A sequence of calls. For the last one, the embedded Firestore returns a different status from Google's emulator. */
+/** A sequence of calls. For the last call, the embedded Firestore returns a different status from Google's emulator. */
 export interface Deviation {
   readonly title: string;
   /** What the documentation of production says, at `source`. */

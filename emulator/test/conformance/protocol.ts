@@ -3,8 +3,8 @@ import { Client, Metadata, credentials, status, type ServiceError } from '@grpc/
 import protobuf from 'protobufjs';
 
 /*
- * Sends requests of google.firestore.v1.Firestore to any server. Callers pass and receive their messages as JSON. This module uses no code of the
- * embedded Firestore, because the tests compare that code with it.
+ * Sends requests of google.firestore.v1.Firestore to any server. Callers pass and receive their messages as JSON. This module uses
+ * no code of the embedded Firestore, so that an error in that code cannot hide itself.
  */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;

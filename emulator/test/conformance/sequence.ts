@@ -9,7 +9,7 @@ export interface Answer {
 
 /**
  * Runs the calls of a sequence one after another on one database. Strings in a request can refer to the database and to earlier
- * responses, which count from 0:
+ * responses, which are numbered from 0:
  *
  *   $db            the name of the database, at the start of a resource name
  *   $tx:3          the transaction of response 3
