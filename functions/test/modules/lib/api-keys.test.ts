@@ -16,12 +16,12 @@ test.each<[string, string[], number[]]>([
   ['one#1\none#2', ['one#1', 'one#2'], []],
   ['one\ntwo words\nthree\nfour\tfive\nsix\u00a0seven', ['one', 'three'], [2, 4, 5]],
   ['zwölf-€', ['zwölf-€'], []],
-])('the setting %j has the plain keys %j and the invalid lines %j', (setting, plainKeys, invalidLines) => {
+])('the setting %j has the plain API keys %j and the invalid lines %j', (setting, plainKeys, invalidLines) => {
   const keys = plainKeys.map((key) => ({ name: sha256(key).toString('hex').slice(0, 8), digest: sha256(key) }));
   expect(parseApiKeys(setting)).toEqual({ keys, plainKeys, invalidLines });
 });
 
-test('a name with a digest in lower or upper case is a key of this name', () => {
+test('a name with a digest in lower or upper case is an API key of this name', () => {
   const name = 'a-1'.padEnd(32, 'z');
   const setting = `acme:${DIGEST}\r\n  ${name}:${DIGEST.toUpperCase()}  `;
   expect(parseApiKeys(setting)).toEqual({ keys: [named('acme'), named(name)], plainKeys: [], invalidLines: [] });

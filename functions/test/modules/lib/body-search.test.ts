@@ -30,7 +30,10 @@ const ONCE_RED = {
 /** Other bodies whose memory is measured. */
 const DRAWS = Array.from({ length: 30 }, (_, i) => i + 1);
 
-/** Bodies of one grammar (dev/run/bodies.ts): another parser with the schemas over it judges what is read, and the heap what is held. */
+/**
+ * Tests bodies that a grammar draws (dev/run/bodies.ts). Another parser with the schemas judges how the service reads
+ * them, and the heap of a process judges how much memory they hold.
+ */
 
 const drawText = (seed: number, bytes: number) => drawBody(createRandom(spreadSeed(seed)), bytes).text.toString();
 
@@ -46,7 +49,7 @@ function readWithService(text: string): unknown {
   }
 }
 
-/** Does the same with another parser and the schemas, without a limit of errors. */
+/** Returns what `readWithService` should return, by another parser and the schemas, without a limit of errors. */
 function readIndependently(text: string): unknown {
   const json = parseIndependently(text.replace(/^\ufeff/, ''));
   if (json === undefined || json.depth > 1_000) return ['body'];
@@ -68,7 +71,7 @@ function readIndependently(text: string): unknown {
   return { info: parsed.data, products: members.sort(([a], [b]) => (a < b ? -1 : 1)) };
 }
 
-/** The rules of the interface specification and docs/api.md, by another implementation than the service's. */
+/** Checks an identifier by the rules of docs/api.md, independently of the service's implementation. */
 const isProductId = (id: string): boolean =>
   id.isWellFormed() &&
   Buffer.byteLength(id) >= 1 &&

@@ -2,8 +2,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { removeGoogleVariables } from '../../../src/lib/google-variables';
 
 /**
- * Lists every environment variable that the source of Google's libraries reads, and what happens to it. An update of a library
- * that reads another one fails the first test.
+ * Lists every environment variable that the source of Google's libraries reads, and what happens to it. The first test
+ * fails when a new version of a library reads another variable.
  */
 
 const LIBRARIES = [
@@ -19,7 +19,7 @@ const LIBRARIES = [
 
 /** What a program does with a variable. */
 const VARIABLES = {
-  /** removeGoogleVariables removes it, or another value would change the transport, log headers or stop the program. */
+  /** removeGoogleVariables removes it, because it can change the transport, log headers or stop the program. */
   removed: [
     ...['DEBUG_AUTH', 'DETECT_GCP_RETRIES', 'FIRESTORE_ENABLE_TRACING', 'FIRESTORE_PREFER_REST'],
     ...['GAE_MODULE_NAME', 'GAE_SERVICE', 'GCP_ARTIFACT', 'GCP_CLIENT_SERVICE', 'GCP_CLIENT_VERSION'],
@@ -33,7 +33,7 @@ const VARIABLES = {
     ...['FIRESTORE_EMULATOR_HOST', 'GCE_METADATA_HOST', 'GCE_METADATA_IP', 'GCLOUD_PROJECT', 'GOOGLE_CLOUD_PROJECT'],
     ...['METADATA_SERVER_DETECTION', 'gcloud_project', 'google_cloud_project'],
   ],
-  /** It names credentials, or the account that pays. An unusable one is an error with a sentence. */
+  /** It names credentials, or the account that pays. With an unusable value, the program stops with a message. */
   credentials: [
     ...['AWS_ACCESS_KEY_ID', 'AWS_DEFAULT_REGION', 'AWS_REGION', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'],
     ...['APPDATA', 'CLOUDSDK_CONFIG', 'GOOGLE_APPLICATION_CREDENTIALS', 'GOOGLE_CLOUD_QUOTA_PROJECT'],
@@ -58,7 +58,7 @@ const VARIABLES = {
     ...['GRPC_NODE_DEBUG_SEND_ERROR_DETAILS', 'GRPC_NODE_TRACE', 'GRPC_NODE_VERBOSITY', 'GRPC_TRACE', 'GRPC_VERBOSITY'],
     ...['NODE_DEBUG'],
   ],
-  /** It is read by code that these programs do not run: servers, other products, a balancer that nobody configures, or after a removed variable. */
+  /** Only code that these programs do not run reads it: servers, other products, a balancer that nobody configures, or code behind a removed variable. */
   unused: [
     ...['FIREBASE_CONFIG', 'GRPC_EXPERIMENTAL_ENABLE_OUTLIER_DETECTION', 'SERVER_ADDRESS', 'SERVER_PORT'],
     ...['CLOUD_RUN_JOB', 'CLOUD_RUN_WORKER_POOL', 'FUNCTION_NAME', 'FUNCTION_TARGET', 'K_CONFIGURATION', 'K_SERVICE'],
@@ -78,7 +78,7 @@ const CONSTANTS: Record<string, string[]> = {
 
 /** Matches `process.env.NAME`, `env['NAME']`, `process?.env?.NAME`, and a name in a constant. */
 const READ = /(?<![\w.])(?:process\??\.)?env(?:\??\.([A-Za-z_]\w*)|\[(?:'(\w+)'|"(\w+)"|([\w.]+))\])/g;
-/** gaxios looks for its proxy in a list. */
+/** gaxios has the names of its proxy variables in a list. */
 const LISTED = /'(HTTPS?_PROXY|https?_proxy)'/g;
 
 function findVariables(): Set<string> {

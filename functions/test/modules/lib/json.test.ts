@@ -31,7 +31,7 @@ const written = fc
     return write(value);
   });
 
-/** Generates JSON in which a short text, which can be empty, replaces up to two characters. */
+/** Generates JSON in which a short or empty text replaces up to two characters. */
 const nearlyJson = fc
   .tuple(written, fc.nat(), fc.constantFrom('', '"', '{', '}', ',', ':', '\\', '\\u12', '\u0001'), fc.nat({ max: 2 }))
   .map(([json, place, put, dropped]) => {
@@ -123,7 +123,7 @@ describe('an object with named members', () => {
 });
 
 describe('a map', () => {
-  test('has the last value of each name, also of names that objects have', () => {
+  test('has the last value of each name, including names that every object inherits', () => {
     const json = '{"a":1,"__proto__":2,"\\u0061":3,"constructor":4,"":5,"34":6,"a":"7"}';
     const members = [
       ['a', '7'],

@@ -46,7 +46,7 @@ describe('the batches of a list', () => {
       }),
     ));
 
-  test.each([200_001, 400_000, 541_972])('of a list of %i entries have at most 500 entries', (count) => {
+  test.each([200_001, 400_000, 541_972])('have at most 500 entries each if the list has %i entries', (count) => {
     let entries = 0;
     for (const batch of toBatches(createProducts(count), 'price_list', 500)) {
       entries += batch.length;
@@ -55,7 +55,7 @@ describe('the batches of a list', () => {
     expect(entries).toBe(count);
   });
 
-  test.each([100_000, 100_001, 100_499])('each have ids from the whole range of a list of %i entries', (count) => {
+  test.each([100_000, 100_001, 100_499])('each have ids from the whole range if the list has %i entries', (count) => {
     for (const batch of toBatches(createProducts(count), 'price_list', 500)) {
       const tenths = new Set(batch.map(([id]) => Math.floor((10 * Number(id)) / count)));
       expect(tenths.size).toBe(10);
@@ -135,11 +135,11 @@ describe('an attempt that lost its key changes nothing more, and its client gets
   const EXPIRED = { status: 'requires_review', owner: '', failure: 'lease expired', failure_cause: 'lease_expired' };
 
   test.each([
-    ['another attempt', { owner: 'another' }, ['request_in_progress', '10'], 'in_progress'],
-    ['the sweep, whose resume follows', EXPIRED, ['review_required', AFTER_NEXT_SWEEP], 'in_review'],
+    ['another owner', { owner: 'another' }, ['request_in_progress', '10'], 'in_progress'],
+    ['the sweep, which has not resumed the attempt yet', EXPIRED, ['review_required', AFTER_NEXT_SWEEP], 'in_review'],
     ['an operator who released it', { status: 'released' }, ['review_required', undefined], 'released'],
     [
-      'another attempt, which completed it',
+      'another owner, which completed it',
       { owner: 'another', status: 'completed', response: '{}' },
       expect.objectContaining({ response: '{}', replayed: true }),
       'completed',
@@ -160,7 +160,7 @@ describe('an attempt that lost its key changes nothing more, and its client gets
     expect(getCommits(calls).filter(isEntries).length).toBeLessThanOrEqual(2);
   });
 
-  test('unless someone deleted the key record: the client gets a 500 that promises nothing, and the audit names what is left', async () => {
+  test('unless someone deleted the key record: the client gets a 500 that promises nothing, and the audit names the records that remain', async () => {
     const calls = database.recordCalls();
     atCommit(database, isEntries, async () => {
       database.clock.advance(20 * SECOND);
@@ -180,10 +180,10 @@ describe('an attempt that lost its key changes nothing more, and its client gets
   test('or is referred to the next sweep if the attempt cannot read the key', async () => {
     atCommit(database, isEntries, async () => {
       await getKey().update({ owner: 'another' });
-      // The next read is that of the renewal. The one after it begins the failure of the attempt.
+      // The next read is that of the renewal. The read after that one belongs to the failure of the attempt.
       const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
       database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action });
-      // The clock advances only after this, because the other list renews the lease as soon as a renewal is due.
+      // The clock advances only after the fault is injected, because the other list renews the lease as soon as a renewal is due.
       database.clock.advance(20 * SECOND);
     });
     expect(getRejection(await create(body))).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
@@ -201,10 +201,10 @@ test('a field that another program adds to a list in progress is still there whe
 });
 
 test.each<[string, Rpc, (call: Call<'Commit'>) => boolean]>([
-  ['of the entries', 'Commit', isEntries],
-  ['of the renewal or the completion', 'Commit', isKeyEvent],
-  ['of all reads after the claim', 'BatchGetDocuments', () => true],
-])('an outage of more than a minute %s fails no attempt', async (_, rpc, match) => {
+  ['commits of entries', 'Commit', isEntries],
+  ['the commit of the renewal or the completion', 'Commit', isKeyEvent],
+  ['all reads after the claim', 'BatchGetDocuments', () => true],
+])('an outage of more than a minute for %s fails no attempt', async (_, rpc, match) => {
   const action = { kind: 'error', code: 'UNAVAILABLE' } as const;
   const isAfterClaim = (call: Call) => rpc !== 'Commit' || match(call as Call<'Commit'>);
   // The first read is that of the claim.
@@ -218,7 +218,7 @@ test.each<[string, Rpc, (call: Call<'Commit'>) => boolean]>([
 });
 
 describe('a creation that cannot continue', () => {
-  test('fails its attempt and both lists, logs the failure, and needs an operator', async () => {
+  test('after a permanent error fails its attempt and both lists, logs the failure, and needs an operator', async () => {
     failCommits(database, isEntries, { nth: 2 });
     atCommit(database, isEntries, () => database.clock.advance(SECOND));
     const { result, logged, context } = await create();
@@ -240,22 +240,25 @@ describe('a creation that cannot continue', () => {
   test.each([
     ['timeout', 1, new DOMException('the time is up', 'TimeoutError')],
     ['stopped', 0, new StoppedError('the instance stops')],
-  ])('because of %s waits for the sweep, with %i failed tries', async (failure_cause, failed_tries, reason) => {
-    const controller = new AbortController();
-    atCommit(database, isEntries, () => controller.abort(reason));
-    const created = await create(BODY, { signal: controller.signal });
-    expect(getRejection(created)).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
-    expect(created.logged.at(-1)).toEqual(['failed', expect.anything(), reason.message, false]);
-    expect(await readKey()).toMatchObject({
-      status: 'requires_review',
-      failure: reason.message,
-      failure_cause,
-      failed_tries,
-    });
-    expect(getRejection(await create())).toEqual(['review_required', AFTER_NEXT_SWEEP]);
-  });
+  ])(
+    'waits for the sweep if the failure cause is %s, with %i failed tries',
+    async (failure_cause, failed_tries, reason) => {
+      const controller = new AbortController();
+      atCommit(database, isEntries, () => controller.abort(reason));
+      const created = await create(BODY, { signal: controller.signal });
+      expect(getRejection(created)).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
+      expect(created.logged.at(-1)).toEqual(['failed', expect.anything(), reason.message, false]);
+      expect(await readKey()).toMatchObject({
+        status: 'requires_review',
+        failure: reason.message,
+        failure_cause,
+        failed_tries,
+      });
+      expect(getRejection(await create())).toEqual(['review_required', AFTER_NEXT_SWEEP]);
+    },
+  );
 
-  test('is reported only when the current batch of the other list has ended', async () => {
+  test('fails its attempt only when the current batch of the other list has ended', async () => {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const held = atCommit(database, isEntriesOf('expected_forward_costs'), () => promise);
     const failed = failCommits(database, isEntriesOf('price_lists'));
@@ -289,7 +292,7 @@ describe('a creation that cannot continue', () => {
       expect(await readKey()).toMatchObject({ status: 'processing', failure: null, sweep_due_at });
     });
 
-    test('keeps trying to store it for a minute', async () => {
+    test('retries the commit of the failure for a minute', async () => {
       failCommits(database, isEntries);
       failCommits(database, isKeyEvent, { code: 'UNAVAILABLE', times: Infinity });
       expect(getRejection(await create())).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);

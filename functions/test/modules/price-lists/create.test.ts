@@ -136,7 +136,7 @@ describe('a creation', () => {
     expect(Object.keys(context.counters.phasesMs)).toEqual(['claim', 'entries', 'completion']);
   });
 
-  test('is replayed for the same payload and rejected for another (powertools-lambda-typescript #5705)', async () => {
+  test('is replayed for the same payload and rejected for a different one (powertools-lambda-typescript #5705)', async () => {
     const response = getResponse(await create());
     const calls = database.recordCalls();
     expect(await create()).toMatchObject({ result: { response, replayed: true }, logged: [] });
@@ -148,7 +148,7 @@ describe('a creation', () => {
     await check(BODY);
   });
 
-  test('is rejected while another one is in progress, and does not change it (powertools-lambda-typescript #5675)', async () => {
+  test('is rejected while another creation for its key is in progress, and does not change that one (powertools-lambda-typescript #5675)', async () => {
     let other: unknown;
     atCommit(database, isEntries, async () => {
       const lists = await database.client.collection('price_lists').get();
@@ -162,7 +162,7 @@ describe('a creation', () => {
     expect(other).toEqual(['request_in_progress', { 'Retry-After': '10' }, []]);
   });
 
-  test('leaves a record with another key to an operator', async () => {
+  test('leaves a key record that names another key to an operator', async () => {
     await getKey().set({ ...createKeyRecord(), boq_list_id: 'boq-2' });
     const before = await readKey();
     expect((await create()).result).toMatchObject({ code: 'review_required', headers: {}, needsOperator: true });
@@ -197,9 +197,9 @@ describe('a creation', () => {
   });
 
   test.each([
-    ['10,000 bytes are stored', 'é'.repeat(5_000), 'é'.repeat(5_000)],
-    ['more bytes count as missing', `${'é'.repeat(5_000)}x`, null],
-  ])('stores texts of a market: %s', async (_, text, expected) => {
+    ['10,000 bytes stores them', 'é'.repeat(5_000), 'é'.repeat(5_000)],
+    ['more than 10,000 bytes treats them as missing', `${'é'.repeat(5_000)}x`, null],
+  ])('for a market whose texts have %s', async (_, text, expected) => {
     await database.client.doc('markets/market-1').set({ name: { en: text }, country_iso: text, currency_iso: text });
     const { result } = await create();
     const iso = expected?.toUpperCase() ?? null;
@@ -237,7 +237,7 @@ describe('a large payload', () => {
   });
 });
 
-test('a claim that fails is retried for longer than a dead connection stays unnoticed, and then rejects', async () => {
+test('a claim with transient errors is retried for longer than a dead connection stays unnoticed, and then throws the error', async () => {
   const { interval, timeout } = KEEPALIVE_MS;
   failCommits(database, isClaim, { code: 'UNAVAILABLE' });
   expect((await create()).result).toMatchObject({ code: 14 });

@@ -2,7 +2,7 @@ import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import { transition, type KeyEvent, type KeyOutcome } from '../../../src/price-lists/key';
 import { createKeyRecord, requireKeyRecord, TEST_LISTS } from '../../../../test/harness/key-records';
 
-/** Checks what the table of docs/decisions/0012-the-core-on-one-page.md says about records and lists, state by state. */
+/** Checks the table of events in docs/architecture.md#states-of-a-key: what each event does to records and lists, state by state. */
 
 const NOW = 100_000;
 
@@ -180,20 +180,20 @@ describe('the outcome of a claim', () => {
       { kind: 'completed', response: '{}', isOwn: false },
     ],
     ['released', { kind: 'released' }, { kind: 'owned', heldUntil: 47_000 }],
-  ])('for a key %s differs between its own attempt and another', (state, forOwn, forOther) => {
+  ])('for a key in the state "%s" depends on whether the claim created its attempt', (state, forOwn, forOther) => {
     expect(sendOwn(state)).toMatchObject(forOwn);
     expect(sendOther(state)).toMatchObject(forOther);
   });
 
   test.each(Object.entries(STATES).filter(([state]) => !['no record', 'released'].includes(state)))(
-    'with another payload is payload_mismatch for a key %s',
+    'with another payload is payload_mismatch for a key in the state "%s"',
     (_, stored) => {
       const { outcome } = apply(stored, { kind: 'claim', claim: { ...claim, fingerprint: 'another' } });
       expect(outcome).toEqual({ kind: 'payload_mismatch' });
     },
   );
 
-  test('that finds an expired lease refers the client to the next sweep even at the fourth try, because the owner may live', () => {
+  test('that finds an expired lease refers the client to the next sweep even at the fourth try, because the owner may still be running', () => {
     const stored = { ...expired, failed_tries: 3 };
     const { record, outcome } = apply(stored, EVENTS.claim);
     expect([record, outcome]).toEqual([undefined, { kind: 'in_review', recovery: bySweep }]);

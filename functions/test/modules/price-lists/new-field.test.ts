@@ -23,7 +23,7 @@ const withFields = (fields: object): PriceListBody => ({ ...body, info: { ...bod
 
 const read = async (path: string) => (await database.client.doc(path).get()).data();
 
-test('an optional field of info is stored with the request, and without it the request is as before', async () => {
+test('an optional field of info is stored with the request, and a request without the field is a different payload', async () => {
   const noted = withFields({ note: 'first' });
   expect(parseSubmission(noted).info).toHaveProperty('note', 'first');
   getResponse(await create(noted));
@@ -49,7 +49,7 @@ test('a field of info that lists show is in the key record, both lists and the r
   await expect(audited).rejects.toThrow(/differs from its attempt: 1 other fields/);
 });
 
-test('a list without the field is as before', async () => {
+test('a creation without the added fields passes the audit', async () => {
   getResponse(await create(body));
   await check(body);
 });

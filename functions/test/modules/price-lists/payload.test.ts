@@ -72,7 +72,7 @@ describe('a compressed payload', () => {
     expect(inflate(await compressToChunks(parseSubmission(body), CHUNK_BYTES))).toBe(model(body));
   });
 
-  test('of almost 9 MiB is accepted, and a larger one is too large', async () => {
+  test('of almost 9 MiB is accepted, and one of more than 9 MiB is rejected', async () => {
     const chunks = await compressToChunks(createRandomSubmission(8_850), CHUNK_BYTES);
     expect(chunks.map(({ length }) => length).slice(0, -1)).toEqual(Array(9).fill(CHUNK_BYTES));
     await expect(compressToChunks(createRandomSubmission(9_000), CHUNK_BYTES)).rejects.toMatchObject({

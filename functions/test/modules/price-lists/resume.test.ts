@@ -104,7 +104,7 @@ describe('a resume', () => {
     expect(await readKey('a')).toMatchObject({ status: 'requires_review', ...failure });
   });
 
-  test('that another operator has overtaken returns the stored response as not its own, and is not recorded', async () => {
+  test('that another operator has overtaken returns the stored response as that of another owner, and is not recorded', async () => {
     const record = await fail('a');
     await runResume(record);
     const { response, actions } = await readKey('a');
@@ -112,7 +112,7 @@ describe('a resume', () => {
     expect((await readKey('a')).actions).toEqual(actions);
   });
 
-  test('that begins during another one is rejected', async () => {
+  test('that begins during another resume is rejected', async () => {
     const record = await fail('a');
     let other: unknown;
     atCommit(database, isEntries, async () => {
@@ -170,7 +170,7 @@ describe('a release', () => {
     expect(await readRelease(record)).toMatchObject({ actions });
   });
 
-  test('frees a key that completed without lists, and a late retry of the request counts as a new one', async () => {
+  test('frees a key that completed without lists, and a late retry of the request counts as a new request', async () => {
     const createNowhere = (market_id: string) => {
       const { db } = database.open();
       const submission = parseSubmission(createPriceListBody(1, { boq_list_id: 'a', market_id }));

@@ -178,7 +178,7 @@ describe('a sweep', () => {
     expect(stored.data()).toEqual({ owner: 7 });
   });
 
-  test('reads the keys that are due before those that become due later', async () => {
+  test('resumes a due key, and does not report records that become due later', async () => {
     const later = Array.from({ length: 30 }, (_, i) => [`later-${i}`, { sweep_due_at: TEST_START + MINUTE }]);
     await writeRecords(database.client, 'price_list_idempotency', Object.fromEntries(later) as Record<string, object>);
     await fail('a', STOPPED);
@@ -194,7 +194,7 @@ describe('a sweep', () => {
 
   test.each<[string, unknown]>([
     ['a boolean', true],
-    ['a text', '1'],
+    ['a string', '1'],
     ['null', null],
     ['not a number', NaN],
     ['a date', new Date(0)],
@@ -223,7 +223,7 @@ describe('a sweep', () => {
     expect(await readKey('a')).toMatchObject({ failure_cause: 'error', failed_tries: 2 });
   });
 
-  test('gives up a resume after a minute of errors', async () => {
+  test('gives up a resume after a minute of transient errors', async () => {
     await fail('a', STOPPED);
     failCommits(database, isEntries, { code: 'UNAVAILABLE', times: Infinity });
     expect(await sweepAll()).toEqual(['a deferred']);
@@ -239,7 +239,7 @@ describe('a sweep', () => {
     expect(await sweepAll()).toEqual(['a resumed']);
   });
 
-  test('reads each key once that is due when a pass begins, however many there are', async () => {
+  test('reads once each key that is due when a pass begins, however many there are', async () => {
     const failure = { status: 'requires_review', failure: 'no access', failure_cause: 'error' } as const;
     const left = Array.from({ length: 100 }, (_, i) => {
       const record = createKeyRecord({ boq_list_id: `left-${i}`, ...failure });
@@ -248,14 +248,14 @@ describe('a sweep', () => {
     await writeRecords(database.client, 'price_list_idempotency', Object.fromEntries<object>(left));
     const calls = database.recordCalls();
     expect((await runSweep()).results).toHaveLength(100);
-    // Five full pages, and the page that shows that no other follows.
+    // Five full pages, and an empty sixth page, which ends the pass.
     expect(calls.filter(({ rpc }) => rpc === 'RunQuery')).toHaveLength(6);
   });
 
-  test('resumes a key alone whose last try may have ended its instance', async () => {
+  test('resumes a key alone if its last try may have ended its instance', async () => {
     for (const key of ['a', 'b', 'c']) await fail(key, { ...CRASHED, failed_tries: 1 });
     for (const key of ['d', 'e', 'f']) await fail(key, STOPPED);
-    // Two others are running when the sweep finds the first such key.
+    // Two other resumes are running when the sweep finds the first such key.
     for (const key of ['d', 'e']) await getKey(key).update({ sweep_due_at: 0 });
     const together = new Set<string>();
     const note = async () => {

@@ -25,7 +25,7 @@ test('a connection that could not be opened is opened the next time, and its cal
   expect(leftMs).toBeLessThanOrEqual(45_000);
 });
 
-/** ../../../resilience/connections.test.ts shows that both channels have these options. */
+/** test/resilience/connections.test.ts shows that both channels have these options. */
 test('the channels ping every 30 s, wait 10 s for the reply, and connect again after at most 5 s', () => {
   expect(CHANNEL_OPTIONS).toEqual({
     'grpc.keepalive_time_ms': 30_000,

@@ -91,7 +91,7 @@ describe.each(Object.entries(CALLS))('a %s', (_, { rpc, timeout, call }) => {
 });
 
 test.each(['read', 'query', 'count', 'count of entries'])(
-  'a %s ends by our timeout if the SDK never settles it',
+  'a %s fails at the timeout of the service if the SDK never settles it',
   async (name) => {
     Object.assign(CALL_TIMEOUTS_MS, { read: 50, query: 50 });
     const never = () => new Promise<never>(() => undefined);
@@ -102,7 +102,7 @@ test.each(['read', 'query', 'count', 'count of entries'])(
 );
 
 test.each(Object.entries(CALLS))(
-  'a %s is not sent once the signal of its database has aborted',
+  'a %s is not sent after the signal of its database has aborted',
   async (_, { call }) => {
     const stop = new AbortController();
     const db = new Database(database.client, createWorkContext(stop.signal));
@@ -115,7 +115,7 @@ test.each(Object.entries(CALLS))(
   },
 );
 
-test('a try of several calls makes no more of them when it is given up', async () => {
+test('a try of several calls makes no further call after its signal has aborted', async () => {
   const stop = new AbortController();
   const db = new Database(database.client, createWorkContext(stop.signal));
   const document = db.firestore.doc('a/b');

@@ -116,7 +116,7 @@ describe('a query continues after the last document that it received', () => {
     expect(await idsOf(open(), selection)).toEqual(ids);
   });
 
-  test('if it is ordered by id alone', async () => {
+  test('even if it is ordered by id alone', async () => {
     database.firestore.faults.inject({
       rpc: 'RunQuery',
       when: { messages: 500 },

@@ -38,7 +38,7 @@ describe('identifyApiKey', () => {
       }),
     ));
 
-  test('accepts the key whose digest is configured, and never the digest itself', () => {
+  test('accepts the API key whose digest is configured, and never the digest itself', () => {
     const digest = sha256('a-key').toString('hex');
     const { keys } = parseApiKeys(`acme:${digest}`);
     const sent = ['a-key', digest, `acme:${digest}`, 'acme'];
@@ -52,7 +52,7 @@ describe('identifyApiKey', () => {
       identifyApiKey(header, ['first', 'second', 'third'].map(toKey));
       const lengths = compare.mock.calls.map(([a, b]) => [a.byteLength, b.byteLength]);
       compare.mockRestore();
-      // Each key is compared with both encodings of the header.
+      // Each API key is compared with both encodings of the header.
       expect(lengths).toEqual(Array.from({ length: 6 }, () => [32, 32]));
     },
   );

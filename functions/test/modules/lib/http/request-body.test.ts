@@ -76,12 +76,20 @@ describe('the content type', () => {
   );
 
   test.each([
-    ['none', {}, 'Expected the content type application/json, received none'],
-    ['a malformed one', { 'Content-Type': 'json' }, 'Expected the content type application/json'],
-    ['another', { 'Content-Type': 'text/json' }, 'Expected the content type application/json, received another'],
-    ['UTF-16', { 'Content-Type': 'application/json; charset=utf-16' }, 'Expected the charset UTF-8, received another'],
-    ['in X-Type', { 'X-Type': 'content-type', a: 'b' }, 'Expected the content type application/json, received none'],
-  ])('%s is rejected', async (_, headers, message) => {
+    ['it is missing', {}, 'Expected the content type application/json, received none'],
+    ['it is malformed', { 'Content-Type': 'json' }, 'Expected the content type application/json'],
+    ['it is not JSON', { 'Content-Type': 'text/json' }, 'Expected the content type application/json, received another'],
+    [
+      'its charset is UTF-16',
+      { 'Content-Type': 'application/json; charset=utf-16' },
+      'Expected the charset UTF-8, received another',
+    ],
+    [
+      'its name is only the value of another header',
+      { 'X-Type': 'content-type', a: 'b' },
+      'Expected the content type application/json, received none',
+    ],
+  ])('is rejected if %s', async (_, headers, message) => {
     expect(getMessage(await send(['{}'], headers as Headers))).toBe(message);
   });
 });
@@ -103,15 +111,15 @@ describe('the content encoding', () => {
   });
 
   test.each([
-    ['that is invalid', Buffer.from('{}')],
+    ['not gzip', Buffer.from('{}')],
     ['cut short', body.subarray(0, -4)],
-  ])('gzip %s is rejected', async (_, sent) => {
+  ])('gzip of a body that is %s is rejected', async (_, sent) => {
     const result = await send([sent], { ...JSON_TYPE, 'Content-Encoding': 'gzip' });
     expect(getMessage(result)).toBe('Expected a valid gzip body');
   });
 });
 
-describe('the text', () => {
+describe('the text of a body', () => {
   test('can arrive in chunks that end anywhere', async () => {
     const bytes = Array.from(Buffer.from('{"é€𝄞":"é€𝄞"}'), (byte) => Buffer.from([byte]));
     expect(await send(bytes)).toEqual({ 'é€𝄞': 'é€𝄞' });
@@ -172,8 +180,8 @@ describe('a body', () => {
   });
 });
 
-describe('a body that stays incomplete', () => {
-  test('is given up at the timeout', async () => {
+describe('the reading of a body', () => {
+  test('ends with an error at the timeout', async () => {
     const request = createRequest();
     request.write('{');
     await expect(read(request, { timeoutMs: 20 })).rejects.toMatchObject({
@@ -182,7 +190,7 @@ describe('a body that stays incomplete', () => {
     });
   });
 
-  describe('for 10 s without a byte', () => {
+  describe('with a limit of 10 s between bytes', () => {
     beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'performance'] }));
     afterEach(() => jest.useRealTimers());
 
@@ -191,7 +199,7 @@ describe('a body that stays incomplete', () => {
       await new Promise(setImmediate);
     };
 
-    test('is given up, counted from the last byte', async () => {
+    test('ends with an error 10 s after the last byte', async () => {
       const request = createRequest();
       const reading = expect(read(request, { timeoutMs: 30_000 })).rejects.toMatchObject({
         code: 'request_timeout',
@@ -210,7 +218,7 @@ describe('a body that stays incomplete', () => {
       await reading;
     });
 
-    test('is read on if its bytes had arrived while the process was busy', async () => {
+    test('continues if bytes have arrived while the process was busy', async () => {
       const request = createRequest();
       const reading = read(request, { timeoutMs: 30_000 });
       await advance(0);
@@ -219,13 +227,13 @@ describe('a body that stays incomplete', () => {
       expect(await reading).toEqual({ a: 1 });
     });
 
-    test('leaves no timer behind once it is complete', async () => {
+    test('leaves no timer behind when the body is complete', async () => {
       await send(['{}']);
       expect(jest.getTimerCount()).toBe(0);
     });
   });
 
-  test('is given up when its signal aborts, and before the first byte if the signal has already aborted', async () => {
+  test('ends when its signal aborts, and before the first byte if the signal has already aborted', async () => {
     const controller = new AbortController();
     const reading = read(createRequest(), { parent: controller.signal });
     controller.abort(new Error('stopped'));
@@ -233,7 +241,7 @@ describe('a body that stays incomplete', () => {
     await expect(read(createRequest(), { parent: controller.signal })).rejects.toThrow('stopped');
   });
 
-  test('is given up when its signal aborts while it is inflated', async () => {
+  test('ends when its signal aborts while the body is inflated', async () => {
     const controller = new AbortController();
     const request = createRequest({ ...JSON_TYPE, 'Content-Encoding': 'gzip' });
     request.once('end', () => setImmediate(() => controller.abort(new Error('stopped'))));
@@ -241,7 +249,7 @@ describe('a body that stays incomplete', () => {
     await expect(read(request, { maxBytes: 30_000_000, parent: controller.signal })).rejects.toThrow('stopped');
   });
 
-  test('is given up when the client disconnects', async () => {
+  test('ends when the client disconnects', async () => {
     const request = createRequest();
     const reading = read(request);
     request.write('{');

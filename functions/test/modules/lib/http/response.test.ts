@@ -12,7 +12,7 @@ import { sendRequest } from '../../../../../dev/run/http';
 
 let server: Server;
 let respond: (response: ServerResponse) => Promise<unknown>;
-/** What `respond` returned; `gone` or the error if it threw. */
+/** What `respond` returned. If it threw, `gone` for a client that has left, or else the error. */
 let sent: Promise<unknown>;
 
 beforeAll(async () => {
@@ -234,7 +234,7 @@ test.each([undefined, 'gzip'])(
 
 test.each([
   ['between the chunks of a long response', 60],
-  ['at the end of a buffered one', 25],
+  ['at the end of a buffered response', 25],
 ])('the wait for a client that does not read ends when the request times out: %s', async (_, count) => {
   const timeout = new AbortController();
   const outcomes: unknown[] = [];

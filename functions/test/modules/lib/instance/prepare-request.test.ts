@@ -42,7 +42,7 @@ describe('each request of a process that serves functions', () => {
     expect(Object.keys(request?.headers ?? {})).toEqual(['x-other', 'host', 'connection']);
   });
 
-  test('has the path / only in an instance, so that the framework routes and decodes any address', async () => {
+  test('has the path / in an instance, so that the framework can route any address, and elsewhere its own path', async () => {
     expect((await receive('/data/orders?field=status'))?.url).toBe('/data/orders?field=status');
     received = [];
     process.env['K_SERVICE'] = 'getteams';
@@ -104,15 +104,15 @@ describe('each request of a process that serves functions', () => {
 
   test.each([
     ['traceparent', { traceparent: PARENT }, TRACE],
-    ["Google's header", { 'x-cloud-trace-context': `${TRACE.toUpperCase()}/123;o=1` }, TRACE],
+    ['x-cloud-trace-context', { 'x-cloud-trace-context': `${TRACE.toUpperCase()}/123;o=1` }, TRACE],
     [
-      "both: Google's header",
+      'both headers, of which x-cloud-trace-context counts',
       { traceparent: PARENT.replace(TRACE, 'a'.repeat(32)), 'x-cloud-trace-context': `${TRACE}/1` },
       TRACE,
     ],
-    ['only a malformed header', { traceparent: `00-${TRACE}` }, null],
+    ['a malformed header', { traceparent: `00-${TRACE}` }, null],
     ['no header', {}, null],
-  ])('has the trace id of %s', async (_, headers, expected) => {
+  ])('with %s has the right trace id', async (_, headers, expected) => {
     const request = await receive('/', headers);
     expect(getTraceId(request?.headers ?? {})).toBe(expected);
   });

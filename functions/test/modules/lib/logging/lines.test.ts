@@ -6,7 +6,7 @@ import { logUnreadableKey } from '../../../../src/lib/logging/sweep';
 import { logSweepResult } from '../../../../src/lib/logging/sweep';
 import { createKeyRecord } from '../../../../../test/harness/key-records';
 
-/** Tests the severities and fields of lines other than those of requests. No reason names a document or quotes a value. */
+/** Tests the severities and fields of all log lines except those of requests. No reason names a document or quotes a value. */
 
 jest.mock('firebase-functions/logger');
 

@@ -33,8 +33,8 @@ test.each<[string, Error]>([
   ['a message that looks like frames', new Error(`${MESSAGE}\n    at ${SECRET} (file.js:1:1)\n    at ${SECRET}`)],
   ['a cause within the stack', withStack(`Error: ${MESSAGE}\n    at call (file.js:1:1)\nCaused by: Error: ${MESSAGE}`)],
   ['a stack without frames', withStack(`Error: ${MESSAGE}`)],
-  ['a stack of another message', withStack(`Error: ${SECRET}\n    at ${SECRET} (file.js:1:1)`)],
-  ['no stack', withStack(undefined)],
+  ['a stack with a different message', withStack(`Error: ${SECRET}\n    at ${SECRET} (file.js:1:1)`)],
+  ['an error without a stack', withStack(undefined)],
 ])('the report of %s has frames, and no text but the redacted message', (_, error) => {
   const line = getLine(error);
   expect(line.stack_trace).toMatch(FRAMES);
@@ -49,7 +49,7 @@ test.each([
     Object.assign(new Error(`3 INVALID_ARGUMENT: value '${SECRET}' is bad`), { code: 3 }),
     '3 INVALID_ARGUMENT: value …',
   ],
-  ['a typographer', new Error(`no “${SECRET}”`), 'no …'],
+  ['a library with typographic quotation marks', new Error(`no “${SECRET}”`), 'no …'],
 ])('a message of %s is cut before a value that it quotes', (_, error, reason) => {
   const line = getLine(error);
   expect(line.reason).toBe(reason);

@@ -79,7 +79,7 @@ describe('a submission', () => {
 });
 
 describe('info', () => {
-  /** All fields except these two accept free text. */
+  /** All fields except `currency_iso` and `date` accept free text. */
   const { currency_iso: _, date: __, ...texts } = infoSchema.shape;
 
   describe.each(Object.entries(texts))('%s', (field, schema) => {

@@ -3,7 +3,7 @@ import { completed, createKeyRecord, failed, TEST_LISTS } from '../../../../../t
 
 const ID = keyDocumentId('boq-1');
 
-test('a key is stored under the SHA-256 of its text', () => {
+test('the document id of a key record is the SHA-256 of its key', () => {
   expect(keyDocumentId('Größe 1 ')).toBe('ac14a6416f679b825e47d0b209df989b77d0eb149f2d911a9bfabf4d40876908');
 });
 
@@ -19,10 +19,10 @@ test.each<[string, object]>([
   ['whose list id is empty', { lists: { ...TEST_LISTS, expected_forward_cost_id: '' } }],
   ['whose list id is reserved', { lists: { ...TEST_LISTS, price_list_id: '__x__' } }],
   ['whose lease is unknown (powertools-lambda-typescript #5678)', { lease_expires_at: null }],
-  ['whose lease ends at no integer', { lease_expires_at: 0.5 }],
+  ['whose lease end is not an integer', { lease_expires_at: 0.5 }],
   ['whose lease ends after the last Date', { lease_expires_at: 8.64e15 + 1 }],
-  ['whose claim has a text as its time', { claimed_at: '0' }],
-  ['with a negative number of tries', { failed_tries: -1 }],
+  ['whose claim time is a string', { claimed_at: '0' }],
+  ['with a negative number of failed tries', { failed_tries: -1 }],
   ['that is completed without a response', { ...completed, response: null }],
   ['that is not completed but has a response', { ...failed, response: '{}' }],
   ['that is in review without a cause', { ...failed, failure_cause: null }],

@@ -90,6 +90,6 @@ test.each<[Name, unknown, string]>([
   expect(catchValidationError(() => parse(name, { status }))?.errors).toEqual([{ path: 'status', message }]);
 });
 
-test('the status ALL of orders is null', () => {
+test('getOrdersByTeam parses the status ALL as null', () => {
   expect(parse('getOrdersByTeam', { status: 'ALL' }).status).toBeNull();
 });
