@@ -43,7 +43,7 @@ export async function startDeployedPackage({ folder = DEPLOY_PACKAGE, clock = Da
   };
 }
 
-/** Sends a request with a valid key to a function of the deploy package. */
+/** Sends a request with a valid API key to a function of the deploy package. */
 export const sendTo = ({ port }: DeployedFunction, name: OperationName, json?: unknown) =>
   sendRequest(port, {
     method: operations[name].method,

@@ -7,7 +7,7 @@ import { useCreations } from './creations';
 import { updateKey } from './price-lists';
 import { createPriceListBody } from './submissions';
 
-/** The fields of a key whose process was killed, and whose lease has expired. */
+/** The fields of a key after a crash: the process of its attempt was killed, and the lease has expired. */
 export const CRASHED = {
   status: 'processing',
   owner: 'crashed',

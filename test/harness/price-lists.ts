@@ -45,7 +45,7 @@ export async function writeMarket(db: Firestore): Promise<void> {
 
 /**
  * Submits a price list that fails with a permanent error at its second commit of entries, so its
- * key requires an operator.
+ * key needs an operator.
  */
 export async function submitAndFail({ firestore, call }: TestService, json: unknown): Promise<void> {
   const fault = firestore.faults.inject({

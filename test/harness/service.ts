@@ -30,14 +30,14 @@ type Settings = { [Name in keyof typeof TEST_CONFIG]: string | undefined };
 /** A request to an operation, without a body unless one is given. An omitted method and omitted headers get valid values. */
 export interface TestRequest {
   method?: string;
-  /** Headers that are added to a valid key and the content type of a body. Undefined removes a header. */
+  /** Headers that are added to a valid API key and the content type of a body. Undefined removes a header. */
   headers?: Record<string, string | string[] | undefined>;
   /** The body as it is sent. A test sets either this or `json`. */
   body?: RequestSpec['body'];
   json?: unknown;
 }
 
-/** The functions that a suite calls. It imports only these, so `--findRelatedTests` skips it if another one changes. */
+/** The functions that a suite calls. The suite imports no others, so `--findRelatedTests` skips it if another function changes. */
 type ServedFunctions = Partial<Record<OperationName, HttpsFunction>>;
 
 /** The functions of a suite behind the HTTP layer of the Functions Framework, with the Firestore of the tests. */
@@ -123,7 +123,7 @@ async function startTestService(functions: ServedFunctions) {
   return { service, reset, close };
 }
 
-/** Returns the request to send. It has a valid key, and with a body the content type of JSON, unless the test changes them. */
+/** Returns the request to send. It has a valid API key, and with a body the content type of JSON, unless the test changes them. */
 function toRequestSpec(operation: OperationName, { method, headers = {}, body, json }: TestRequest): RequestSpec {
   if (!operationNames.includes(operation)) {
     throw new Error(`docs/openapi.json lacks ${operation}, which the tests read from it. Run: npm run generate`);

@@ -62,7 +62,7 @@ const STATES = {
   },
 } satisfies Record<Status, () => Promise<unknown>>;
 
-/** Stores an attempt in a status on the key `a`. If it is `earlier`, it was released, and another one claimed its key. @returns the paths of its records */
+/** Stores an attempt in a status on the key `a`. For `earlier`, the attempt is then released, and another attempt claims the key. @returns the paths of its records */
 async function store(status: Status | 'earlier') {
   await STATES[status === 'earlier' ? 'released' : status]();
   const { document_id, lists } = await readKey('a');
@@ -270,7 +270,7 @@ test.each<[Status | 'earlier', Kind, update: DocumentData | 'deleted', Rule, of:
 );
 
 describe('a request record', () => {
-  test('with another or no value in a compared field is reported with the name of that field', async () => {
+  test('with a different or missing value in a compared field is reported with the name of that field', async () => {
     const { request } = await store('completed');
     const stored = (await database.client.doc(request).get()).data() ?? {};
     for (const name of Object.keys(stored)) {
@@ -332,8 +332,8 @@ describe('a response', () => {
   test.each<[string, (response: object) => object, string]>([
     ['has another message', (response) => ({ ...response, message: 'another' }), 'message'],
     ['shows another count', (response) => ({ ...response, products_count: 3 }), 'products_count'],
-    ['has a field more', (response) => ({ ...response, more: 1 }), 'more'],
-    ['has a field less', (response) => ({ ...response, document_id: undefined }), 'document_id'],
+    ['has an extra field', (response) => ({ ...response, more: 1 }), 'more'],
+    ['lacks a field', (response) => ({ ...response, document_id: undefined }), 'document_id'],
     ['differs twice', (response) => ({ ...response, success: false, market: null }), 'success, market'],
     ['has another order', (response) => Object.fromEntries(Object.entries(response).reverse()), 'its bytes'],
   ])('that %s is a violation', async (_, damage, names) => {
@@ -381,19 +381,22 @@ describe('the entries of a list', () => {
     ['another price', { price_list_price: 17 }],
     ['a price of another type', { price_list_price: '3.25' }],
     ['another field', { secret: 1 }],
-  ])('with %s are reported, whether the audit compares all or a sample with them', async (_, fields) => {
-    const { prices } = await store('completed');
-    const path = `${prices}/products`;
-    await change(`${path}/product-3`, fields);
-    const expected = [['entry_values', 'a', path, 'has 1 entries that differ from the payload']];
-    expect((await runAudit()).found).toEqual(expected);
-    expect((await runAudit(PRODUCTS)).found).toEqual(expected);
-    const samples = [];
-    for (let i = 0; i < PRODUCTS; i += 1)
-      samples.push((await runAudit(1, { random: () => (i + 0.5) / PRODUCTS })).found);
-    expect(samples.filter(({ length }) => length > 0)).toEqual([expected]);
-    expect((await runAudit(0)).found).toEqual([]);
-  });
+  ])(
+    'with %s are reported, whether the audit compares all entries or a sample that includes them',
+    async (_, fields) => {
+      const { prices } = await store('completed');
+      const path = `${prices}/products`;
+      await change(`${path}/product-3`, fields);
+      const expected = [['entry_values', 'a', path, 'has 1 entries that differ from the payload']];
+      expect((await runAudit()).found).toEqual(expected);
+      expect((await runAudit(PRODUCTS)).found).toEqual(expected);
+      const samples = [];
+      for (let i = 0; i < PRODUCTS; i += 1)
+        samples.push((await runAudit(1, { random: () => (i + 0.5) / PRODUCTS })).found);
+      expect(samples.filter(({ length }) => length > 0)).toEqual([expected]);
+      expect((await runAudit(0)).found).toEqual([]);
+    },
+  );
 
   test('that are missing or extra are reported with up to three examples', async () => {
     const { costs } = await store('completed');
@@ -432,7 +435,7 @@ describe('the entries of a list', () => {
 describe('a record that belongs to no attempt', () => {
   const NONE = 'belongs to no attempt of a key';
 
-  test('is a violation, which says so if a list is ready', async () => {
+  test('is a violation, and the message says if the record is a list that is ready', async () => {
     await set('price_lists/ready', { status: 'ready' });
     await set('price_lists/failed', { status: 'failed' });
     await set('expected_forward_costs/of-nothing', {});
@@ -512,8 +515,8 @@ describe('while other processes change keys, the audit', () => {
     const { report, found } = await runAudit();
     expect(found).toEqual([]);
     expect(report).toMatchObject({ violations: 0, keys: 0, attempts: 0 });
-    // It reads four pages, and a request with its key. For each list, it finds the request and reads both again. Of the
-    // three parents that six searches find, it reads only the request once more.
+    // The audit reads four pages, and a request with its key. For each list, it finds the request, and reads the request
+    // and its key again. Of the three parents that six searches find, it reads only the request once more.
     expect(report.document_reads).toBe(4 + 2 + 2 * (1 + 2) + 6 + 1);
   });
 

@@ -16,14 +16,14 @@ test.each<[state: string, record: Partial<KeyRecord>, next: NextStep]>([
   ['whose lease has expired', {}, 'sweep'],
   ['that crashed too often', { failed_tries: 3 }, 'resume'],
   ['that failed for a transient cause', { ...failed, failure_cause: 'timeout' }, 'sweep'],
-  ['that failed for another cause', { ...failed, failure_cause: 'error' }, 'resume'],
+  ['that failed for a permanent cause', { ...failed, failure_cause: 'error' }, 'resume'],
   ['that failed too often', { ...failed, failure_cause: 'timeout', failed_tries: 4 }, 'resume'],
   ['that is completed', { ...completed, lists: TEST_LISTS }, null],
   ['that is completed without lists', { ...completed, lists: null }, 'release'],
   ['that is released', { status: 'released' }, 'send'],
-])('the next step of a key %s', (_, record, next) => expect(getStep(record)).toBe(next));
+])('a key %s (%j) has the next step %j', (_, record, next) => expect(getStep(record)).toBe(next));
 
-test('a key that the sweep cannot find is resumed, and one whose payload is unusable is released', () => {
+test('the next step is a resume for a key that the sweep cannot find, and a release for a key with an unusable payload', () => {
   const record = { ...failed, failure_cause: 'timeout' } as const;
   expect(getStep(record, null)).toBe('resume');
   expect(getStep(record, 1, false)).toBe('release');

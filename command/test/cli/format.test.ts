@@ -2,7 +2,7 @@ import { formatCommand } from '../../cli/format';
 import { getProgram } from '../../cli/text';
 import { keyDocumentId } from '../../../functions/src/lib/schemas/key-record';
 
-/** A client can choose any id, so a printed command names the key by the path of its record, which no shell takes for code. */
+/** A client can choose any id, so a printed command names the key by the path of its record, which no shell treats as code. */
 
 const format = (id: string, options = {}) => formatCommand('show', id, options);
 

@@ -4,15 +4,15 @@ import { runProgramSync } from '../../../dev/run/programs';
 import { getProgram } from '../../cli/text';
 
 /**
- * Tests that npm passes each option on to the command. Without the `--` that the pages show, npm takes the options before the
- * next word for its own: `npx --no price-lists --dry-run sweep` would write.
+ * Tests that npm passes each option on to the command. Without the `--` that the pages show, npm treats options before the
+ * next word as its own: `npx --no price-lists --dry-run sweep` would write.
  */
 
 /** The machine's npm, and npm 10 where .ci/run has installed it. */
 const NPM_10 = resolve('.github/npm-10/node_modules/.bin/npx');
 const PROGRAMS = ['npx', ...(existsSync(NPM_10) ? [NPM_10] : [])];
 
-/** Settings that a person can have, and that npm would also make of options. */
+/** Settings of npm that an operator can have. npm would also derive them from options that it treats as its own. */
 const SETTINGS = {
   npm_config_dry_run: 'true',
   npm_config_project: 'demo-npm',
@@ -27,7 +27,7 @@ const ARGUMENTS = OPTIONS.flatMap((option) => [
 ]);
 
 function run(program: string, args: readonly string[]) {
-  // Nothing listens there, so no command writes.
+  // Nothing listens at this address, so no command writes.
   const env = { ...SETTINGS, FIRESTORE_EMULATOR_HOST: '127.0.0.1:1' };
   const { status, stdout, stderr } = runProgramSync(program, args, { env });
   return { status, stdout, stderr };

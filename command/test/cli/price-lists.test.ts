@@ -71,7 +71,7 @@ test('list, show and resume take a failed attempt to ready lists', async () => {
   expect((await run('list')).out).toBe('No key needs an operator.\nNo attempt is in progress.\n');
 });
 
-test('list and resume name an expired lease as the cause, whatever failed before, and a repeated key once', async () => {
+test('list and resume name an expired lease as the cause, whatever failed before, and resume names a repeated key once', async () => {
   await failAttempt(KEY, { failure_cause: 'unavailable' });
   await expireLease();
   expect((await run('list', '--json')).out).toContain('"failure_cause": "lease_expired"');
@@ -102,7 +102,7 @@ test('until the lease of an attempt expires, list does not show its key, and res
   await expectReady();
 });
 
-test('release leaves the lists failed, another payload claims the key, and show finds the first attempt by its ids', async () => {
+test('release leaves the lists failed, a request with another payload claims the key, and show finds the first attempt by its ids', async () => {
   await failAttempt(KEY);
   expect(await run('release', KEY, '--yes')).toMatchObject({ code: 2, err: containing('--reason') });
   expect((await run('release', KEY, '--reason', 'x')).err).toContain(
@@ -219,7 +219,7 @@ test('a request id of two keys is rejected, and the error lists the path of each
 });
 
 describe('an id that another client has chosen as its own boq_list_id', () => {
-  test('is refused, and the path of its record selects either key', async () => {
+  test('is refused, and the path of a key record selects either key', async () => {
     await failAttempt(KEY);
     const { document_id, key_id, lists } = (await readRecord()) as KeyRecord;
     const request = await service.db.doc(`price_list_requests/${document_id}`).get();
@@ -243,7 +243,7 @@ describe('an id that another client has chosen as its own boq_list_id', () => {
     }
   });
 
-  test('is not found by the path of a record that has another key, even if it is that path', async () => {
+  test('does not hide the record of another key, even if the id equals the path of that record', async () => {
     await submit();
     const { document_id } = (await readRecord()) as KeyRecord;
     for (const path of [getKey(KEY).path, `price_list_requests/${document_id}`]) {
@@ -297,7 +297,7 @@ test('the commands that list and show name work as they are printed', async () =
   expect(resuming).toMatchObject({ code: 0, out: containing(': resumed. ') });
 });
 
-test('list counts keys for an operator and keys for the sweep separately, and its next command shows one for an operator', async () => {
+test('list counts keys for an operator and keys for the sweep separately, and its next command shows a key for an operator', async () => {
   await failAttempt('due', { failure_cause: 'timeout' });
   await failAttempt('left');
   const { out } = await run('list');
@@ -353,7 +353,7 @@ test('show does not suggest a release for a completed key whose payload has expi
   expect(err).not.toContain('elease');
 });
 
-test('show prints a key record that cannot be read, by its hash too, and neither resume nor release changes it', async () => {
+test('show prints a key record that cannot be read, by its path too, and neither resume nor release changes it', async () => {
   await failAttempt(KEY);
   await failAttempt('other');
   const { lists } = (await readRecord()) as Partial<KeyRecord>;
@@ -383,7 +383,7 @@ describe('the next step', () => {
 
   test.each<[state: string, update: Record<string, unknown>, next: string | null, text: string | undefined]>([
     ['whose lease has expired', { ...running, lease_expires_at: 1 }, 'sweep', 'wait for the sweep'],
-    ['that failed for another cause', { ...failed, failure_cause: 'error' }, 'resume', RESUME],
+    ['that failed for a permanent cause', { ...failed, failure_cause: 'error' }, 'resume', RESUME],
     ['that is completed', { failure: null }, null, undefined],
     ['that is completed without lists', { lists: null }, 'release', RELEASE],
   ])('of a key %s is the same in list, show and report', async (_, update, next, text) => {

@@ -119,20 +119,20 @@ describe('an output that could not be written makes the exit code 1', () => {
     expect(await runInShell('"$@" 2>/dev/full', 'list')).toMatchObject({ code: 1 });
   });
 
-  test('where a pipe was closed, of which no message speaks', async () => {
+  test('on a pipe that was closed, without a message', async () => {
     await failAttempt('a');
     const { err } = await runInShell('{ "$@"; echo "exit $?" >&2; } | true', 'report');
     expect(err).toMatch(/^Project .*\n\nexit 1\n$/);
   });
 
-  test('by a sweep, and the key that it could not report stays due', async () => {
+  test('in a sweep, and the key that the sweep could not report stays due', async () => {
     await failAttempt('a', { failed_tries: 4, failure_cause: 'unavailable' });
     expect(await runInShell('"$@" >/dev/full', 'sweep', '--json')).toMatchObject(lost);
     expect(JSON.parse((await runCommand('sweep', '--json')).out)).toMatchObject({ boq_list_id: 'a', result: 'left' });
     expect((await runCommand('sweep', '--json')).out).toBe('');
   });
 
-  test('where its last part does not fit', async () => {
+  test('if its last part does not fit', async () => {
     await submitAndFail(service, createPriceListBody(100, { boq_list_id: 'a' }));
     const file = join(folder, 'cut.json');
     // One block is 512 or 1,024 bytes.
@@ -147,7 +147,7 @@ describe('an output that could not be written makes the exit code 1', () => {
   });
 });
 
-test('a payload file that cannot be written completely does not remain, so a second try writes it', async () => {
+test('a payload file that cannot be written completely does not remain, so the same command can write it later', async () => {
   await failAttempt('a');
   const file = join(folder, 'payload.json');
   const cut = await runInShell('ulimit -f 0; "$@"', 'show', 'a', '--payload', file);

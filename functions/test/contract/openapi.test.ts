@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Tests that docs/openapi.json has only what common validators and generators accept. validators.sh runs them. */
+/** Tests that docs/openapi.json has only what common validators and generators accept. deploy/contract/validators.sh runs them. */
 
 interface Schema {
   type?: unknown;

@@ -11,7 +11,7 @@ interface LockedPackage {
 
 const toEntries = (packages: object) => Object.entries(packages as Record<string, LockedPackage>);
 
-test('only esbuild runs a script at its installation, and package.json denies it to every other package with a script', () => {
+test('package.json lets only esbuild run its install script, and denies that to every other package with such a script', () => {
   const installed = toEntries(lock.packages).filter(([path]) => path !== '');
   const scripted = installed.filter(([, { hasInstallScript }]) => hasInstallScript === true);
   const names = scripted.map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length));

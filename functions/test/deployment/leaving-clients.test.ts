@@ -24,7 +24,7 @@ const random = createRandom(spreadSeed(SEED));
 
 const ENCODINGS = ['gzip', 'br', 'identity'];
 
-/** How a client leaves. `delay` is before the head of the response, or at any later moment. */
+/** How a client leaves. A random delay can end before the head of the response or at any later moment. */
 const LEAVES = {
   'within 60 ms': async (socket: Socket) => delay(random.next() * 60).then(() => socket.destroy()),
   'within 60 ms with a reset': async (socket: Socket) => delay(random.next() * 60).then(() => socket.resetAndDestroy()),
@@ -89,7 +89,10 @@ async function fill({ firestore, db }: DeployedPackage, collection: string, coun
   await writeRecords(db, collection, Object.fromEntries(records));
 }
 
-/** Returns requests with 200s of none, one and many buffers, each after its preparation, and requests that are rejected. */
+/**
+ * Returns requests that get a 200 of none, one and many buffers, each with the preparation that it needs, and requests
+ * that are rejected.
+ */
 function createCases(
   world: DeployedPackage,
   name: OperationName,
@@ -146,13 +149,13 @@ test.each(operationNames)('%s answers the next client after clients that left', 
 /** Returns whether an instance answers another client. */
 async function isServing(running: DeployedFunction, name: OperationName): Promise<boolean> {
   const { status } = await sendTo(running, name, operations[name].body);
-  // Identical requests of add price lists can meet.
+  // Identical requests of add price lists can overlap, and some then get 409.
   return running.alive() && [200, 409].includes(status);
 }
 
 // These tests run concurrently, because they mostly wait.
 test.concurrent.each(operationNames)(
-  '%s that stops ends in order after clients that left before the 500',
+  'an instance of %s that stops exits with 0, even if its clients left before their 500',
   async (name) => {
     const world = await startDeployedPackage();
     const running = await world.start(name);

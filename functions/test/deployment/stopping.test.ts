@@ -30,7 +30,7 @@ const readStatuses = async ({ db }: DeployedPackage, collection: string) =>
   (await db.collection(collection).get()).docs.map((document) => document.get('status') as unknown);
 
 testInWorld(
-  'a creation under way is completed, and one that arrives after the signal is rejected and claims nothing',
+  'a creation in progress is completed, and one that arrives after the signal is rejected and claims nothing',
   async (world) => {
     const deployed = await world.start('addPriceLists');
     const held = world.firestore.faults.inject({
@@ -125,19 +125,16 @@ testInWorld('a read that hangs gets a 500 about 8 s after the signal', async (wo
   expect(await exitCode).toBe(0);
 });
 
-testInWorld(
-  'an instance that an error ends logs its exit code, and one without a request logs its stop',
-  async (world) => {
-    const preload = "process.on('SIGUSR2', () => { throw new Error('nothing handles this'); });";
-    const dying = await world.start('getTeams', {
-      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(preload)}`,
-    });
-    process.kill(dying.pid, 'SIGUSR2');
-    await waitFor(() => !dying.alive());
-    expect(getLogged(dying, 'instance_stopped')).toMatchObject([{ severity: 'ERROR', exit_code: 16 }]);
+testInWorld('an instance that an error ends logs its exit code, and an idle instance logs its stop', async (world) => {
+  const preload = "process.on('SIGUSR2', () => { throw new Error('nothing handles this'); });";
+  const dying = await world.start('getTeams', {
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(preload)}`,
+  });
+  process.kill(dying.pid, 'SIGUSR2');
+  await waitFor(() => !dying.alive());
+  expect(getLogged(dying, 'instance_stopped')).toMatchObject([{ severity: 'ERROR', exit_code: 16 }]);
 
-    const idle = await world.start('getTeams');
-    expect(await idle.stop()).toBe(0);
-    expect(getLogged(idle, 'instance_stopped')).toMatchObject([{ severity: 'INFO', exit_code: 0, unanswered: 0 }]);
-  },
-);
+  const idle = await world.start('getTeams');
+  expect(await idle.stop()).toBe(0);
+  expect(getLogged(idle, 'instance_stopped')).toMatchObject([{ severity: 'INFO', exit_code: 0, unanswered: 0 }]);
+});

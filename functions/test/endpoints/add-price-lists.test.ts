@@ -55,7 +55,7 @@ describe('a new request', () => {
   // The claim writes the key, the request, both lists and a chunk. Each product has two entries. The completion
   // writes the key and both lists. A creation reads the key and the market, and the key again.
   test.each([1, 501])(
-    'of %i products bills 3 reads and 8 writes and two for each product, and its replay 2 reads',
+    'of %i products costs 3 reads, 8 writes and two writes for each product, and its replay costs 2 reads',
     async (products) => {
       const body = createPriceListBody(products);
       const calls = service.recordCalls();

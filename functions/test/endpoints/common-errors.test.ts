@@ -43,10 +43,10 @@ describe.each(operationNames)('%s returns', (name) => {
 
   describe('401', () => {
     test.each<[string, NonNullable<TestRequest['headers']>]>([
-      ['no key', { 'x-api-key': undefined }],
-      ['another key', { 'x-api-key': 'test-key-2' }],
-      ['a key sent twice, which Node joins into one value', { 'x-api-key': [TEST_API_KEY, TEST_API_KEY] }],
-      ['a key in another header', { 'x-api-key': undefined, authorization: `Bearer ${TEST_API_KEY}` }],
+      ['no API key', { 'x-api-key': undefined }],
+      ['another API key', { 'x-api-key': 'test-key-2' }],
+      ['an API key sent twice, which Node joins into one value', { 'x-api-key': [TEST_API_KEY, TEST_API_KEY] }],
+      ['an API key in another header', { 'x-api-key': undefined, authorization: `Bearer ${TEST_API_KEY}` }],
     ])('for %s', async (_, headers) => {
       const response = await expectRejected({ ...valid, headers });
       expect([response.status, response.json]).toEqual([401, { error: 'Unauthorized' }]);

@@ -12,7 +12,7 @@ const varies = (vary: string | undefined) => vary?.split(/, */) ?? [];
 const preflight = (headers: Record<string, string | undefined>) =>
   service.call('getWarehouses', { method: 'OPTIONS', headers: { 'x-api-key': undefined, ...headers } });
 
-test('a preflight from an allowed origin is allowed without a key', async () => {
+test('a preflight from an allowed origin is allowed without an API key', async () => {
   const origin = 'https://other.example.com';
   const { status, headers } = await preflight({ origin, 'access-control-request-headers': 'x-api-key,sentry-trace' });
   expect([status, corsHeaders(headers)]).toEqual([
@@ -89,7 +89,7 @@ test('get warehouses does not start if an allowed origin is one that no browser 
   jest.restoreAllMocks();
 });
 
-test('a request from another origin gets the complete response without CORS headers', async () => {
+test('a request from another origin, or without one, gets the complete response without CORS headers', async () => {
   await writeRecords(service.db, 'warehouses', { cairo: {} });
   for (const origin of ['https://evil.example.com', 'null', undefined]) {
     const { status, headers, json } = await service.call('getWarehouses', { headers: { origin } });

@@ -77,7 +77,7 @@ describe('the line of a request', () => {
     expect(lines('price_list_claimed')).toEqual([]);
   });
 
-  test('has the name of an accepted API key, even if the request fails later, and never that of a rejected key', async () => {
+  test('has the name of an accepted API key, even if the request fails later, and never that of a rejected API key', async () => {
     const digest = createHash('sha256').update('new-key').digest('hex');
     service.setConfig({ API_KEY: `acme-2:${digest}\nold-key` });
     for (const apiKey of ['new-key', 'old-key', 'other-key'])

@@ -12,7 +12,7 @@ import { TEST_API_KEY, useTestService } from '../../../test/harness/service';
 import { createPriceListBody } from '../../../test/harness/submissions';
 import { waitFor } from '../../../test/harness/wait-for';
 
-/** What an instance of add price lists holds at once (functions/src/lib/memory.ts). */
+/** Tests how many bodies an instance of add price lists holds at once (functions/src/lib/memory.ts). */
 
 const service = useTestService({ addPriceLists });
 beforeEach(() => writeMarket(service.db));
@@ -94,7 +94,7 @@ test('creations whose clients have left keep their places until they end', async
   );
 });
 
-test('a compressed body, once it is inflated, keeps only the place of what it holds', async () => {
+test('a compressed body counts as 32 MiB only until it is inflated, and then as what it holds', async () => {
   const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
   const action = { kind: 'call', run: () => released } as const;
   service.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action });

@@ -17,7 +17,7 @@ const service = useTestService(functions);
 const valid = (name: PostOperationName) => JSON.stringify(operations[name].body);
 
 test.each(postOperationNames)(
-  '%s accepts a body of its limit, and a larger one gets 413 with the limit',
+  '%s accepts a body of the maximum size, and a larger body gets 413 with that size',
   async (name) => {
     const bytes = MAX_BODY_BYTES[name];
     expect((await service.call(name, { body: valid(name).padEnd(bytes) })).status).toBe(operations[name].emptyStatus);
@@ -52,7 +52,7 @@ test('a request whose client disconnects before the end of its body is logged as
   expect(service.log[0]).not.toHaveProperty('error_code');
 });
 
-test('addPriceLists gets 413 for a body with more products than a valid one can hold', async () => {
+test('addPriceLists returns 413 for a body with more products than a valid body can hold', async () => {
   const products = (count: number) => `{"products":{${'"a":0,'.repeat(count - 1)}"a":0}}`;
   expect((await service.call('addPriceLists', { body: products(568_719) })).status).toBe(400);
   const { status, json, headers } = await service.call('addPriceLists', { body: products(568_720) });
@@ -60,7 +60,7 @@ test('addPriceLists gets 413 for a body with more products than a valid one can 
   expect([headers['x-payload-limit-bytes'], headers['x-payload-limit-scope']]).toEqual([undefined, 'products']);
 });
 
-test('addPriceLists gets 413 for a payload whose prices make it larger than 32 MiB', async () => {
+test('addPriceLists returns 413 for a payload whose prices make its canonical JSON larger than 32 MiB', async () => {
   const prices = '{"price_list_price":1e20,"expected_forward_cost_price":1e20}';
   const { info } = createPriceListBody(0);
   const products = Array.from({ length: 350_000 }, (_, i) => `"${i}":${prices}`);

@@ -8,7 +8,7 @@ import { usePriceListService } from '../../../test/harness/price-list-service';
 import { writeRecords } from '../../../test/harness/stored';
 import { waitUntilFired } from '../../../test/harness/wait-for';
 
-/** Tests the scheduled sweep, called as Cloud Scheduler does. ../modules/price-lists/sweep.test.ts tests its decisions. */
+/** Tests the scheduled sweep, called as Cloud Scheduler calls it. ../modules/price-lists/sweep.test.ts tests its decisions. */
 
 const { service, getKey, failAttempt, expectReplayed } = usePriceListService();
 
@@ -62,7 +62,7 @@ test('a sweep that the instance stops fails its resume, which does not count as 
   jest.restoreAllMocks();
 });
 
-test('a sweep begins no resume that could last longer than the sweep, and leaves it to the next one', async () => {
+test('a sweep begins no resume that could last longer than the sweep, and leaves the key to the next sweep', async () => {
   await failAttempt('a', CRASHED);
   const { createTimeout } = systemClock;
   const timeouts: number[] = [];

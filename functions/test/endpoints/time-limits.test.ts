@@ -70,7 +70,7 @@ test('a sweep whose resume hangs fails that attempt because of its time limit, a
   expect(service.log.at(-1)).toMatchObject({ event: 'sweep_ended', deferred: 1, interrupted: true });
 });
 
-test('the limits of time, memory, concurrency and bodies have the values that are written here', () => {
+test('the limits of time, memory, concurrency and bodies have the expected values', () => {
   const work = [listOptions, rangeOptions].map((options) => limits.getTimeLimitMs(options, false));
   expect(work).toEqual([115_000, 115_000]);
   expect([writeOptions, sweepOptions].map((options) => limits.getTimeLimitMs(options, true))).toEqual([
