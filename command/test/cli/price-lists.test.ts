@@ -219,7 +219,7 @@ test('a request id of two keys is rejected, and the error lists the path of each
 });
 
 describe('an id that another client has chosen as its own boq_list_id', () => {
-  test('is refused, and the path of a key record selects either key', async () => {
+  test('is refused, and the path of each record selects its key', async () => {
     await failAttempt(KEY);
     const { document_id, key_id, lists } = (await readRecord()) as KeyRecord;
     const request = await service.db.doc(`price_list_requests/${document_id}`).get();
