@@ -25,7 +25,7 @@ export function refuseArguments(message, usage) {
   process.exit(64);
 }
 
-/** Ends the program when its output is closed, as by `| head`, or cannot be written. Node would print a stack trace. */
+/** Ends the program when its output is closed, as by `| head`, or cannot be written. Otherwise Node would print a stack trace. */
 function endWithOutput() {
   for (const output of [process.stdout, process.stderr]) output.on('error', () => process.exit(1));
 }

@@ -1,4 +1,4 @@
-/** Pseudorandom numbers. Equal seeds give equal numbers on every machine: Lehmer's generator is exact in doubles. */
+/** Pseudorandom numbers. Equal seeds give equal numbers on every machine, because Lehmer's generator is exact in doubles. */
 export interface Random {
   /** Returns a number from 0 to 1, both exclusive. */
   next: () => number;

@@ -93,7 +93,7 @@ function insertBuildId(files) {
   return new Map(sorted.map(([file, contents]) => [file, contents.replaceAll(BUILD_ID, buildId)]));
 }
 
-/** Replaces a file in one step, because a starting process can be reading it. */
+/** Replaces a file in one step, because a process that starts at that moment may be reading the file. */
 async function replaceFile(path, contents) {
   const unfinished = `${SOURCE}/.${process.pid}.unfinished`;
   await writeFile(unfinished, contents);

@@ -6,7 +6,7 @@ export const OPTIONAL = { 'supports-color': './dev/build/replacements/no-colors.
 /**
  * Lists the folders of the packages whose code is in an output of esbuild, as a lock file names them.
  *
- * @throws Error if one is a development package, which no program with rights in a project may contain (docs/security.md#dependencies)
+ * @throws Error for a development package, which no program with rights in a project may contain (docs/security.md#dependencies)
  */
 export function listBundled({ outputs }, lock) {
   const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));

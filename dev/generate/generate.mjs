@@ -9,7 +9,7 @@ Writes every file that is generated from the code, or has a generated part, and 
 
 /** Each generator returns texts by their paths. It is loaded only when it runs, so that --help is fast. */
 const GENERATORS = [
-  // The first one, because the others import these files, which can have the markers of a merge conflict.
+  // Runs first, because the other generators import the files that it writes, and these may have the markers of a merge conflict.
   async () => (await import('./messages.mjs')).generateMessages(),
   async () => (await import('./openapi/generate')).generateDescription(),
   async () => (await import('./openapi/lists')).generateLists(),

@@ -18,7 +18,10 @@ const runPbts = promisify(pbts.main);
 
 const TARGET = join(FIRESTORE, 'generated');
 
-/** Generates encoders of requests, decoders of responses, and their types. The other halves would slow down cold starts. */
+/**
+ * Generates encoders of requests, decoders of responses, and their types. Decoders of requests and encoders of responses would only
+ * slow down cold starts.
+ */
 export async function generateMessages() {
   const { nested } = protobuf.parse(readFileSync(join(FIRESTORE, 'messages.proto'), 'utf8')).root.toJSON();
   const temporary = mkdtempSync(join(tmpdir(), 'messages-'));

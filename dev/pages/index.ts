@@ -28,7 +28,7 @@ const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Ma
  * Creates the listeners of the API reference, the documents and the files that pages load.
  *
  * @param apiKey the API key that the reference fills in, unless it is empty
- * @returns the listener for a path, or undefined if it has no page
+ * @returns the listener for a path, or undefined if the path has no page
  */
 export function createPageRoutes(apiKey: string): GetRoute {
   return (path) => {
@@ -54,7 +54,7 @@ export function createPageRoutes(apiKey: string): GetRoute {
   };
 }
 
-/** Swagger UI and the diagrams set styles by script. Everything comes from this server. */
+/** Allows inline styles, which the scripts of Swagger UI and of the diagrams set. Everything else must come from this server. */
 const SCRIPTED_POLICY = formatPolicy({
   'default-src': "'none'",
   'script-src': "'self'",

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 
-/** Responds to a request. The server catches what it throws, or rejects with. */
+/** Responds to a request. The server catches what a route throws, or rejects with. */
 export type Route = (...args: Parameters<RequestListener>) => void | Promise<void>;
 
 /** Finds the route of a path, or undefined. */

@@ -76,7 +76,7 @@ const INFO =
 const pickNamed = <T>(random: Random, choice: Choice<T>): [what: string, value: T] =>
   random.pick(Object.entries(choice));
 
-/** Draws how the names of a body are written. The number of the names in use decides how often one is repeated. */
+/** Draws how the names of a body are written. The fewer different names there are, the more often each is repeated. */
 function drawName(random: Random, maxBytes: number): [what: string, write: Write] {
   const [what, write] = pickNamed(random, ALPHABETS);
   const length = Math.min(random.pick(LENGTHS), maxBytes - 400);
@@ -140,7 +140,7 @@ function drawItems(random: Random, maxBytes: number): { what: string; start: str
   ]);
 }
 
-/** @param maxBytes about the size of the body */
+/** @param maxBytes the approximate maximum size of the body */
 export function drawBody(random: Random, maxBytes: number): DrawnBody {
   const { what, start, write, end } = drawItems(random, maxBytes);
   const blank = random.pick(BLANKS);
@@ -153,7 +153,7 @@ export function drawBody(random: Random, maxBytes: number): DrawnBody {
     if (bytes > maxBytes && items.length > 0) break;
     items.push(item);
   }
-  // The place after the items has another member, or the end of the object.
+  // After the items comes another member, which needs a separator, or the end of the object.
   const last = /^[\]}]/.test(end) ? '' : separator;
   const text = blank + start + items.join(separator) + last + end + blank;
   const broken = random.chance(0.1);

@@ -15,7 +15,7 @@ import { REGION } from '../../functions/src/lib/region';
 /** The output of `npm run build`, which a deployment uploads. */
 export const BUILT_PACKAGE = 'functions/dist';
 
-/** The copy that test/jest/deploy-package.cjs made, if any, because other programs can rebuild the package during the tests. */
+/** The copy that test/jest/deploy-package.cjs made, if any, because another program may rebuild the package during the tests. */
 export const DEPLOY_PACKAGE = process.env['DEPLOY_PACKAGE'] ?? BUILT_PACKAGE;
 
 export const PROJECT = 'demo-price-lists';

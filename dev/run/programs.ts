@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
  * Google's tools, Node or a shell would redirect it to a repository, a project, a program or a server of that person.
  */
 
-/** Environment variables by name. The value undefined removes one. */
+/** Environment variables by name. The value undefined removes a variable. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** The variables that a program needs from the machine. It inherits no others. */

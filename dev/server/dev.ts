@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readArguments } from '../arguments.mjs';
 import { onStopRequest } from './stop-requests';
 
-/** `npm run dev` serves the source files and restarts whenever one of them is saved, by the watch mode of tsx. */
+/** `npm run dev` serves the source files. The watch mode of tsx restarts the server whenever a source file is saved. */
 
 const USAGE = `Usage: npm run dev [-- --inspect]
 

@@ -11,7 +11,7 @@ import { startSchedules, type ScheduledFunction } from './schedules';
 /** A function with the deployment options that firebase-functions attaches to it. */
 export type DeployableFunction = HttpFunction & {
   readonly __endpoint: { readonly region: readonly string[] };
-  /** Of a function that pages of other sites may call. */
+  /** Absent from scheduled functions. `cors` says whether pages of other sites may call the operation. */
   readonly operation?: { readonly cors: boolean };
 };
 
@@ -125,7 +125,7 @@ function wrapWithFramework(name: string, handler: HttpFunction): RequestListener
 async function closeServer(server: Server, graceMs: number): Promise<void> {
   const closed = once(server, 'close');
   server.close();
-  // `close` ends only connections that are idle now. Connections that become idle later would stay open for up to six seconds.
+  // `close` ends only connections that are already idle. Connections that become idle later would stay open for up to six seconds.
   const endIdle = setInterval(() => server.closeIdleConnections(), 50);
   const breakOff = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;

@@ -19,7 +19,7 @@ export class StartupError extends Error {}
 
 /** @throws StartupError */
 export function readConfig(env: NodeJS.ProcessEnv): LocalConfig {
-  // An empty value counts as unset, except for the key and the origins, where it means none.
+  // An empty value counts as unset, except for API_KEY and CORS_ALLOWED_ORIGINS, where it means none.
   const value = (name: string, byDefault: string) => {
     const set = env[name]?.trim() ?? '';
     return set === '' ? byDefault : set;

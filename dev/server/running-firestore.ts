@@ -34,7 +34,7 @@ async function connectFirestore(address: string): Promise<RunningFirestore> {
   return { address, seeded: undefined, close: () => Promise.resolve() };
 }
 
-/** Starts the embedded Firestore with the indexes that a deployment would have, and the sample data if it is empty. */
+/** Starts the embedded Firestore with the indexes of a deployment. If the database is empty, adds the sample data, unless SAMPLE_DATA is false. */
 async function embedFirestore(
   { port, dataDir }: { port: number; dataDir: string },
   sampleData: boolean,

@@ -36,7 +36,7 @@ export function formatFacts({ config, functions, firestoreAddress, seeded }: Sta
 
 function describeSampleData({ sampleData }: LocalConfig, seeded: number): string[] {
   if (!sampleData) return [];
-  return [seeded > 0 ? `${seeded} sample records added` : 'no sample records added, because it has data'];
+  return [seeded > 0 ? `${seeded} sample records added` : 'no sample records added, because the database has data'];
 }
 
 /** Returns a curl command for each operation. The message has them before the facts, so that the facts stay visible in a terminal of 24 lines. */

@@ -96,7 +96,7 @@ describe('npm start with free ports and other defaults', () => {
 
     const again = await startLocalServer({ DATA_DIR: dataDir });
     const { text } = await call(again.address('getTeams'), { headers: key });
-    expect(again.printed).toContain('no sample records added, because it has data');
+    expect(again.printed).toContain('no sample records added, because the database has data');
     expect(text).toContain('team-mine');
     expect(text).not.toContain('team-islands');
     expect(await again.stop()).toMatchObject({ code: 0 });

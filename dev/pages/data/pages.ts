@@ -32,7 +32,7 @@ const renderSizes = (sizes: readonly CollectionSize[]): Content =>
           ${sizes.map(({ path, count }) => html`<li>${renderLink(path)}: ${formatCount(count)}</li>`)}
         </ul>`;
 
-/** @param requests the newest ones, if the documents are request records */
+/** @param requests the newest requests, if the documents are request records */
 export function renderCollection(
   path: string,
   count: number,
@@ -130,7 +130,7 @@ const renderFields = (fields: object): Html =>
   html`<pre class="code" tabindex="0">
 ${escapeJsonControls(inspect(toShown(fields), { depth: null, maxStringLength: 4_000 }))}</pre>`;
 
-/** Replaces times by dates, and references by their paths, because an inspection of a reference would print its client. */
+/** Replaces times with dates, and references with their paths, because an inspection of a reference would print its client. */
 function toShown(value: unknown, field = ''): unknown {
   if (Array.isArray(value)) return value.map((item) => toShown(item));
   if (value instanceof DocumentReference) return value.path;
@@ -139,7 +139,7 @@ function toShown(value: unknown, field = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, toShown(item, name)]));
 }
 
-/** An integer from here on is a time in a field whose name ends in `_at`. It is in the year 1973. */
+/** A number of at least this is shown as a time if the name of its field ends in `_at`. This time is in the year 1973. */
 const MIN_TIME_MS = 100_000_000_000;
 
 /** @returns the number itself if `Date` cannot represent the time */

@@ -7,7 +7,7 @@ import { Database } from '../../../functions/src/lib/firestore/database';
 import { requestDocument } from '../../../functions/src/lib/repositories/request-records';
 import { createWorkContext } from '../../../functions/src/lib/work-context';
 
-/** Reads what the data pages show, and never writes. Requests, keys and lists belong together as in the operator's command. */
+/** Reads what the data pages show, and never writes. It finds the requests of a key or a list with the code of the operator's command. */
 
 /** The number of documents that the page of a collection shows. */
 export const MAX_DOCUMENTS = 50;
@@ -43,8 +43,8 @@ export async function readNewestRequests(firestore: Firestore, limit = MAX_DOCUM
 }
 
 /**
- * Finds the requests that an id or a path leads to: that of the current attempt of each key that the id matches, and those that
- * have the id. The id can be any that `npx --no -- price-lists show` accepts.
+ * Finds the requests that an id or a path leads to: the request of the current attempt of each key that the id matches, and the
+ * requests that have the id. The id can be any that `npx --no -- price-lists show` accepts.
  */
 export async function findRequests(firestore: Firestore, id: string): Promise<RequestRow[]> {
   const { db } = open(firestore);
@@ -65,7 +65,7 @@ async function readRows(firestore: Firestore, documents: readonly DocumentSnapsh
   return (await addOutcomes(db, context, documents)).requests.map(({ row }) => row);
 }
 
-/** Finds the documents of top-level collections that have an id. @returns their paths */
+/** Finds the documents with an id in the top-level collections. @returns the paths of the documents */
 export async function findDocuments(firestore: Firestore, id: string): Promise<string[]> {
   if (!isDocumentId(id)) return [];
   const references = (await firestore.listCollections()).map((collection) => collection.doc(id));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { cleanUp, temporaryFolder } from '../../../test/harness/local-server';
 import { runProgram, runProgramSync } from '../../run/programs';
 
-/** Tests what the programs of one file load and print. */
+/** Tests what the programs that are bundled into one file load and print. */
 
 let folder: string;
 beforeAll(async () => {
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(cleanUp);
 
-test('the command loads no package of a folder above it, even if a proxy is set', () => {
+test('the bundled command loads no package from a folder above it, even if a proxy is set', () => {
   const planted = join(folder, 'node_modules', 'supports-color');
   mkdirSync(planted, { recursive: true });
   writeFileSync(join(planted, 'index.js'), 'console.log("planted"); process.exit(3);');
@@ -29,7 +29,7 @@ test('the command loads no package of a folder above it, even if a proxy is set'
   expect(stderr).toMatch(/^Project a-project, in production\n\nNo usable Google credentials were found: .*\n$/);
 });
 
-test('on an older Node, the command says what it needs, without advice about npm', () => {
+test('on an older Node, the bundled command says which version it needs, without advice about npm', () => {
   const version = join(folder, 'version.cjs');
   writeFileSync(
     version,

@@ -5,7 +5,7 @@ import lock from '../../../package-lock.json';
 import { runProgram, type Variables } from '../../run/programs';
 import { BUILT_PACKAGE, DEPLOY_PACKAGE } from '../../run/deployed';
 
-/** A release attests a build that anyone can repeat to the byte. */
+/** A release attests its build, so anyone must be able to repeat the build to the byte. */
 
 const BUILD_INPUTS = [
   '.nvmrc',
@@ -58,7 +58,7 @@ function readBuild(deployPackage: string, programs: string): Map<string, string>
   return new Map(shipped.map(([name, folder, file]) => [`${name}/${file}`, readFileSync(join(folder, file), 'utf8')]));
 }
 
-test('a build in another folder, on another day, without a Git repository and with another setting of npm has the same bytes as the build in this folder, and neither names this folder', async () => {
+test('a build in another folder, on another day, without Git and with other npm settings has the same bytes, and names no folder', async () => {
   const programs = join(parent, 'programs');
   await runProgram(process.execPath, ['dev/build/bundle-programs.mjs', programs]);
   const first = readBuild(DEPLOY_PACKAGE, programs);

@@ -104,8 +104,8 @@ describe('a request', () => {
   test.each<[string, Route]>([
     ['throws', () => fail()],
     ['rejects', () => Promise.reject(new Error('Expected'))],
-    ['throws no Error', () => fail('text')],
-  ])('gets 500 if its listener %s, and the server goes on', async (_, listener) => {
+    ['throws a text instead of an Error', () => fail('text')],
+  ])('gets 500 if its listener %s, and the server responds to the next request', async (_, listener) => {
     const printed = jest.spyOn(console, 'error').mockImplementation();
     const { origin } = await host({ getExtraRoute: (path) => (path === '/broken' ? listener : undefined) });
     expect(await send(new URL(origin).port, '/broken')).toMatch(/^500 [^]*{"error":"Internal error"}/);
@@ -134,7 +134,7 @@ describe('a request', () => {
   });
 });
 
-test('a server that closes ends open requests after the given time', async () => {
+test('a server that closes breaks off open requests after the given time', async () => {
   const { promise: received, resolve } = Promise.withResolvers();
   const functions = await host({ getExtraRoute: () => resolve });
   const never = call(functions.origin).then(

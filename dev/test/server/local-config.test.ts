@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readConfig, StartupError } from '../../server/local-config';
 
-test('without any variable, every setting has its documented default', () => {
+test('without any variable, every setting has the default that CONTRIBUTING.md documents', () => {
   const rows = readFileSync('CONTRIBUTING.md', 'utf8').matchAll(/^\| `([A-Z_]+)` +\| `(\S+)` +\|/gm);
   const documented = new Map([...rows].map(([, name = '', value]) => [name, value]));
   const names = ['FUNCTIONS_PORT', 'FIRESTORE_PORT', 'DATA_DIR', 'SAMPLE_DATA', 'API_KEY', 'CORS_ALLOWED_ORIGINS'];
@@ -17,7 +17,7 @@ test('without any variable, every setting has its documented default', () => {
   }
 });
 
-test('an empty key and empty origins mean none; every other empty variable counts as unset', () => {
+test('an empty API key and empty origins mean none, and every other empty variable counts as unset', () => {
   const names = ['FUNCTIONS_PORT', 'FIRESTORE_PORT', 'FIRESTORE_EMULATOR_HOST', 'DATA_DIR', 'SAMPLE_DATA'];
   const empty = Object.fromEntries([...names, 'API_KEY', 'CORS_ALLOWED_ORIGINS'].map((name) => [name, '']));
   expect(readConfig(empty)).toEqual({ ...readConfig({}), apiKey: '', corsAllowedOrigins: '' });

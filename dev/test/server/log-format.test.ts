@@ -24,7 +24,7 @@ test('control characters do not reach the terminal', () => {
   expect(formatLogEntry(hostile, time)).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\u3164]/);
 });
 
-test('only log entries change on the console, and those of a sweep without results are left out', () => {
+test('the console formats only log entries, and leaves out those of a sweep without results', () => {
   const info = jest.spyOn(console, 'info').mockReturnValue();
   installLogFormat();
   const idle = { severity: 'INFO', event: 'sweep_ended', resumed: 0, deferred: 0 };
