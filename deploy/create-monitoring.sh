@@ -12,7 +12,8 @@ folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT
 cp -R deploy/monitoring/. "$folder"
 region=$(sed -n "s/^export const REGION = '\(.*\)';/\1/p" functions/src/lib/region.ts)
-# Joins the names of the services in Cloud Run, which follow from the file of each function, as a pattern. Leaves out `$1`.
+# Joins the names of the Cloud Run services, except those whose file matches `$1`, into a pattern. Each service is named after the
+# file of its function.
 services() { basename -s .ts functions/src/*-*.ts | grep -v "$1" | tr -d - | LC_ALL=C sort | paste -sd '|' -; }
 sed -i.bak "s/your-project/$project/g; s/us-central1/$region/g; s/EVERY_FUNCTION/$(services '^$')/g; \
   s/EVERY_OPERATION/$(services sweep)/g; s/EVERY_READ/$(services price-lists)/g" "$folder"/*.json "$folder"/*/*.json
@@ -54,7 +55,7 @@ for file in "$folder"/metrics/*.json; do
   metric=$(basename "$file" .json) verb=create
   if gcloud logging metrics describe "$metric" --project="$project" > /dev/null 2>&1; then verb=update; fi
   try "$file" gcloud logging metrics "$verb" "$metric" --config-from-file="$file" --project="$project" || [ "$verb" = create ] ||
-    refused+="  If the kind, the type or a label differs, which Google does not update: delete the metric with its history, and run this script again: gcloud logging metrics delete $metric --project=$project"$'\n'
+    refused+="  Google does not update the kind, the type or a label of a metric. If one of them differs, delete the metric with its history, and run this script again: gcloud logging metrics delete $metric --project=$project"$'\n'
 done
 
 service=organisation-data-and-price-lists
@@ -63,7 +64,7 @@ for slo in "$folder"/slos/*.json; do
   try "$slo" put POST "services/$service/serviceLevelObjectives?serviceLevelObjectiveId=$(basename "$slo" .json)" "$slo" || true
 done
 
-# Google chooses the ids of uptime checks, so an existing check is found by its display name. A new check replaces it, because
+# Google chooses the ids of uptime checks, so the script finds a check by its display name. A new check replaces the old one, because
 # Google updates neither the host nor the period of a check (UpdateUptimeCheckConfigRequest in google/monitoring/v3/uptime_service.proto).
 for check in "$folder"/uptime/*.json; do
   old_checks=$(gcloud monitoring uptime list-configs --filter="displayName=\"$(display_name "$check")\"" --format='value(name.basename())' --project="$project")

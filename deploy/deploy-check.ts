@@ -8,10 +8,11 @@ import { readParameters } from './check/parameters';
 
 const USAGE = `Usage: npm run deploy:check -- --project <project>
 
-Checks what only this service knows before a deployment: the lines of the API keys, the parameters, and a pause of price lists.
+Checks what only this service knows before a deployment: the API keys, the parameters, and a pause of price lists.
 Changes nothing. deploy/set-up.sh compares the project itself with what the service needs.
 
-Exit code: 0 everything is valid, 1 something has to be corrected, 2 something could not be checked, 64 wrong usage.`;
+Exit code: 0 nothing has to be corrected, 1 something has to be corrected, 2 something could not be checked, 64 wrong usage.
+A warning does not change the exit code.`;
 
 async function main(): Promise<number> {
   const project = readProject();

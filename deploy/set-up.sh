@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares a project with what the service needs, and prints what is left, in order: commands, and as comments what a person has
 # to decide. With --apply it runs the commands. Run it again at any time: it prints what has changed since. It removes nothing,
-# because other systems can need it.
+# because other systems may need what the project has.
 # Usage: deploy/set-up.sh [--apply] [--keep-rules] [--database ID] PROJECT
 #   --keep-rules   the project keeps its own Firestore rules (docs/deployment.md#in-a-shared-project)
 #   --database ID  the database of the parameter DATABASE_ID, by default (default)
@@ -38,7 +38,7 @@ run() {
 decide() { printf '# %s\n' "$@"; left=$((left + 1)); }
 # Prints what stops no deployment.
 note() { printf '# %s\n' "$@"; }
-# Returns the line of a table, which is its first argument, with these first columns.
+# Prints the first line of the table `$1` that has `$2` in its first column.
 row() { awk -F '\t' -v first="$2" '$1 == first { print; exit }' <<< "$1"; }
 
 # Services. Nothing else can be compared without them.
@@ -90,14 +90,14 @@ for pair in organisation-data-reader:datastore.viewer price-lists-writer:datasto
   [ "$disabled" != True ] || run gcloud iam service-accounts enable "$email" --project "$project"
   grant "$email" "${pair#*:}"
 done
-# Cloud Build builds the functions as this account. In an older project, a failed build names a different one.
+# Cloud Build builds the functions as this account. In an older project, a failed build names the account that needs the role instead.
 grant "$number-compute@developer.gserviceaccount.com" cloudbuild.builds.builder
 while IFS=$'\t' read -r member role; do
   decide "$member has $role in the whole project. Remove it:" \
     "  gcloud projects remove-iam-policy-binding $project --member=$member --role=$role"
 done < <(grep -E '^all(Authenticated)?Users'$'\t' <<< "$policy")
 
-# Indexes. Without --force, Firebase's tools delete none, because they can belong to other systems.
+# Indexes. The command has no --force, so that Firebase's tools delete no index, which may belong to another system.
 compare_indexes() {
   local lacking unready index state
   firebase firestore:indexes --json "${of_database[@]}" > "$folder/indexes" || { cat "$folder/indexes" >&2; exit 1; }
@@ -133,7 +133,7 @@ if [ -z "$keep_rules" ]; then
   if [ "$status" = 200 ]; then
     status=$(ask_rules "$(node -p 'JSON.parse(fs.readFileSync(process.argv[1], "utf8")).rulesetName' "$folder/rules")")
     if [ "$status" = 200 ] && ! node deploy/set-up/same-rules.mjs "$folder/rules"; then
-      decide 'The rules of the database differ from firestore.rules, which refuse every client.' \
+      decide 'The rules of the database differ from firestore.rules, which refuses every client.' \
         "In a project of its own, replace them: firebase deploy --only firestore:rules --project $project" \
         'In a shared project, keep them if they let no client read or write the collections of this service, and add --keep-rules.'
     fi

@@ -12,9 +12,9 @@ import {
 
 const USAGE = `Usage: npm run verify -- --url <address> --key-file <file> [--market <market id>] [--json]
 
-Calls every operation of a service with the key, without it and with a wrong method, sends the preflight, and compares each response
-with docs/openapi.json. Writes nothing, unless --market names a market. Then the program creates a price list of two products,
-repeats the request, and sends the same boq_list_id with another payload.
+Calls every operation of a service with the API key, without an API key and with a wrong method, sends the preflight, and compares
+each response with docs/openapi.json. Writes nothing, unless --market names a market. Then the program creates a price list of two
+products, repeats the request, and sends the same boq_list_id with another payload.
 
 --url       the address before the name of an operation, such as https://us-central1-your-project.cloudfunctions.net, or
             what npm start prints: http://127.0.0.1:5001/demo-price-lists/us-central1
@@ -61,7 +61,7 @@ async function call(target: Target, operation: OperationName, expected: number |
 
 const nothing = { team_id: 'verify', start_date: '2026-01-01', end_date: '2026-01-02' };
 
-/** For each POST, bodies that select nothing and make the read use each of its indexes. Add price lists gets a body that it rejects. */
+/** For each POST that reads, bodies that select nothing and make the read use each of its indexes. Add price lists gets a body that it rejects. */
 const READ_BODIES: Record<PostOperationName, { title: string; body: object }[]> = {
   getOrdersByTeam: ['ALL', 'WAITING'].map((status) => ({ title: `status ${status}`, body: { ...nothing, status } })),
   supplyOrdersInvoices: [null, 0].map((status) => ({ title: `status ${status}`, body: { ...nothing, status } })),
@@ -97,7 +97,7 @@ async function checkOperation(target: Target, name: OperationName): Promise<void
       call(target, name, [400, 503], { body: {} }),
     );
   const keyless: Sent = { headers: {}, ...(isPost && { body: {} }) };
-  await check(`${name}: without a key 401`, () => call(target, name, 401, keyless));
+  await check(`${name}: without an API key 401`, () => call(target, name, 401, keyless));
   await check(`${name}: another method 405`, () => call(target, name, 405, { method: 'DELETE' }));
   if (!operations[name].cors) return;
   const headers = { Origin: 'https://not-allowed.invalid', 'Access-Control-Request-Method': 'GET' };

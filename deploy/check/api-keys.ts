@@ -4,7 +4,7 @@ import { REGION } from '../../functions/src/lib/region';
 import type { AskGoogle } from './google-api';
 import { listAll, type Problem, type Requirement } from './requirement';
 
-/** A shorter key can be easy to guess. */
+/** A shorter API key may be easy to guess. */
 const MIN_KEY_CHARACTERS = 20;
 
 const setKeys = (projectId: string) =>
@@ -30,11 +30,11 @@ async function findUnreadable(projectId: string, ask: AskGoogle, version: string
   const number = found.name?.split('/').at(-1) ?? version;
   const options = `--secret=API_KEY --project ${projectId}`;
   const enable = `gcloud secrets versions enable ${number} ${options}`;
-  const list = `take the newest enabled version as the base of the next one, because others hold the API keys of all clients: gcloud secrets versions list API_KEY --filter=state=enabled --project ${projectId}`;
+  const list = `take the newest enabled version as the base of the next one, so that the next one has the API keys of all clients: gcloud secrets versions list API_KEY --filter=state=enabled --project ${projectId}`;
   return [`version ${number} is ${found.state}`, found.state === 'DISABLED' ? enable : list];
 }
 
-/** Reads the API keys of a version, by default those that the next deployment makes valid. They are never printed. */
+/** Reads the API keys of a version, by default of the version that the next deployment uses. The program never prints them. */
 async function readApiKeys(projectId: string, ask: AskGoogle, version = 'latest') {
   // Google refuses to read a version that is disabled or destroyed.
   if ((await findUnreadable(projectId, ask, version)) !== undefined) return undefined;
@@ -75,7 +75,10 @@ async function listDeployedVersions(projectId: string, ask: AskGoogle): Promise<
   return new Set(secrets.filter(({ secret }) => secret === 'API_KEY').map(({ version }) => version));
 }
 
-/** Warns of a name on several lines, and of names whose keys a deployment would make invalid. After a mistake in a rotation, all clients but one can lose theirs. */
+/**
+ * Warns of a deployed version that cannot be read, of a name on several lines, and of names with API keys that a deployment would
+ * make invalid. After a mistake in a rotation, all clients but one could lose their API keys.
+ */
 export const checkKeyNames = (projectId: string, ask: AskGoogle): Requirement => [
   'names of the API keys',
   async () => {

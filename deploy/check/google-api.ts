@@ -16,12 +16,12 @@ export class GoogleRequestError extends Error {}
 /** Returns `CLOUDSDK_AUTH_ACCESS_TOKEN`, or a token of the application default credentials, or undefined. */
 export async function readAccessToken(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const auth = new GoogleAuth({ scopes: 'https://www.googleapis.com/auth/cloud-platform' });
-  // The library's errors depend on its last try, and all have the same remedy.
+  // The errors of the library differ by the source of credentials that it read last, but all have the same remedy.
   return env['CLOUDSDK_AUTH_ACCESS_TOKEN'] ?? (await auth.getAccessToken().catch(() => undefined)) ?? undefined;
 }
 
 /**
- * @param token without one, every request is a GoogleRequestError
+ * @param token without a token, every request fails with a GoogleRequestError
  * @param endpoint replaces `https://<host>` by `<endpoint>/<host>`, for tests
  */
 export function createGoogleClient(projectId: string, token: string | undefined, endpoint = 'https:/'): AskGoogle {
@@ -52,7 +52,7 @@ export function parseAnswer<T>(host: string, text: string, schema: z.ZodType<T>)
   }
 }
 
-/** @throws Error unless the endpoint is on this machine, because it receives the token of the person who deploys */
+/** @throws Error for an endpoint on another machine, because the endpoint receives the token of the person who deploys */
 export function readEndpoint({ GOOGLE_API_ENDPOINT: endpoint }: NodeJS.ProcessEnv): string | undefined {
   if (endpoint === undefined || /^http:\/\/127\.0\.0\.1:\d+$/.test(endpoint)) return endpoint;
   throw new Error(

@@ -5,13 +5,13 @@ import type { ManifestParam } from './manifest';
 import type { Problem, Requirement } from './requirement';
 
 /**
- * A line of a .env file: a comment, or a name and a value, which can be in quotation marks. Firebase's tools also take other
- * lines, such as values of several lines and escaped characters. These are refused, because they can mean something else there.
+ * A line of a .env file: a comment, or a name and a value, which can be in quotation marks. Firebase's tools also accept other
+ * lines, such as values of several lines. This program refuses these, because Firebase's tools could read unexpected values from them.
  */
 const LINE =
   /^\s*(?:(?:export\s+)?([A-Z_][A-Z\d_]*)\s*=\s*(?:"([^"\\\r]*)"\s*|'([^'\\\r]*)'\s*|([^\s"'#](?:[^#\r]*[^\s#])?)\s*)?)?(?:#.*)?$/;
 
-/** Parses a .env file so that each value is the one of Firebase's tools. @returns the lines that it cannot read, or that give a name again, from 1 on */
+/** Parses a .env file to the values that Firebase's tools read. @returns the lines that it cannot read, or that give a name again, from 1 on */
 export function parseParameters(text: string): { values: Record<string, string>; invalidLines: number[] } {
   const lines = text.split(/\r?\n/).map((line) => LINE.exec(line));
   const values = lines.flatMap((match) => {
@@ -46,7 +46,7 @@ export function listParameters(deployment: Deployment): Requirement[] {
   const findProblem = (param: ManifestParam): Problem | undefined => {
     const value = parameters[param.name];
     if (value === undefined)
-      // Begins a line, because the last line of the file may have no end.
+      // The command first ends the last line of the file, which may lack its line break.
       return [`not in ${file}`, `printf '\\n%s\\n' '${param.name}=${String(param.default ?? '')}' >> ${file}`];
     const problem = findValueProblem(param, value, parameters);
     return problem === undefined ? undefined : [problem, `edit ${file}`];
@@ -57,14 +57,14 @@ export function listParameters(deployment: Deployment): Requirement[] {
     `${invalidLines.join(', ')}: not NAME=value, or a name again`,
     'write each parameter once, as NAME=value on one line',
   ];
-  // A name in capitals is otherwise a mistyped parameter. Firebase's tools refuse a secret that is in this file.
+  // Any other name is a mistyped parameter, or a secret, which Firebase's tools refuse in this file.
   const others = Object.keys(parameters).filter((name) => !settings.some((param) => param.name === name));
   const unknown: Problem = [
     `${others.join(', ')}: not a parameter of these functions`,
-    `correct the name, or remove the line from ${file} (API keys belong into the secret API_KEY)`,
+    `correct the name in functions/.env or ${file}, or remove the line (API keys belong in the secret API_KEY)`,
   ];
   const elsewhere: Problem = [
-    `firebase.json deploys them to ${firestoreDatabase}, the functions use ${databaseId}`,
+    `firebase.json deploys them to ${firestoreDatabase}, but the functions use ${databaseId}`,
     `set "database" in firebase.json to "${databaseId}"`,
   ];
   return [

@@ -3,14 +3,14 @@ import type { AskGoogle } from './google-api';
 
 export type Problem = [detail: string, fix: string];
 
-/** What is there, to be printed although it is no problem. */
+/** What a check has found, to be printed although it is no problem. */
 export interface Fact {
   fact: string;
 }
 
 type Result = Problem | Fact | undefined;
 
-/** Something that a deployment needs. `findProblem` returns a fact or undefined if it is there. */
+/** Something that a deployment needs or should have. `findProblem` returns a fact or undefined if there is no problem. */
 export type Requirement = [subject: string, findProblem: () => Promise<Result> | Result];
 
 /** Reads all pages of a list. @returns its elements, none if the resource does not exist */

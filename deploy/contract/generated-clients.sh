@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Generates clients from docs/openapi.json with openapi-generator, compiles those whose compiler this machine has, and calls
-# a service of `npm start` with the one in Python.
+# a service of `npm start` with the Python client.
 # Usage: deploy/contract/generated-clients.sh BASE_ADDRESS
 # Needs Java 17, Maven and Python 3.
 set -euo pipefail

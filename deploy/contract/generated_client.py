@@ -16,7 +16,7 @@ team = {"team_id": "team-east-africa", **days}
 
 def create(key, market_id="mkt-ken", price=900.5):
     prices = client.ProductPrices(price_list_price=price, expected_forward_cost_price=1)
-    # The generator renames `date`, because the type has this name.
+    # The generator renames the field `date`, because a Python type has the same name.
     info = client.PriceListInfo(boq_list_id=key, market_id=market_id, currency_iso="KES", var_date="06/2026", name="June")
     return price_lists.add_price_lists(client.AddPriceListsRequest(info=info, products={"cement": prices}))
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Prints what firestore.indexes.json declares and a database lacks, one in each line: indexes, and settings of fields.
+ * Prints what firestore.indexes.json declares and a database lacks, one per line: indexes, and settings of fields.
  * The argument is a file with the output of `firebase firestore:indexes --json`.
  */
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Ends with 0 if a ruleset is firestore.rules, apart from comments and whitespace, otherwise with 1. The argument is a file with
- * Google's JSON of the ruleset.
+ * Exits with 0 if a ruleset equals firestore.rules, apart from comments and whitespace, and otherwise with 1. The argument is a
+ * file with Google's JSON of the ruleset.
  */
 
 const [, , file] = process.argv;

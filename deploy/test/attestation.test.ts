@@ -49,7 +49,7 @@ function runJob(name: string, text: RegExp, env: Record<string, string> = {}): n
   return 0;
 }
 
-/** Lets the job `build` compute the digest of files, and then replaces some. @returns the digest that the job hands on */
+/** Runs the scripts of `build` and `check` that compute digests, and then replaces files. @returns the digests that the jobs hand on */
 function build(replaced: Files = {}, partner: Files = PARTNER): Record<'DIGEST' | 'PARTNER_DIGEST', string> {
   writeFiles('build/release', BUILT);
   const output = join(parent, 'output');
@@ -78,7 +78,7 @@ describe.each(['attest', 'publish'])('the job %s fails', (job) => {
     expect(runJob(job, /gh /, build(replaced))).not.toBe(0);
   });
 
-  test('if the build has handed on no digest', () => {
+  test('if the job `build` has handed on no digest', () => {
     expect(runJob(job, /gh /, { ...build(), DIGEST: '' })).not.toBe(0);
   });
 });

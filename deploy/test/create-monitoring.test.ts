@@ -25,7 +25,7 @@ case "$*" in
     for name in $REFUSE; do
       if [[ "$*" = */$name.json* ]]; then echo "$refusal $name" > "$response"; status=400; fi
     done
-    # Google updates some fields of a check only, and not its host.
+    # Google updates only some fields of a check, and not its host.
     if [[ "$*" = *PATCH*uptimeCheckConfigs* ]]; then echo "$refusal PATCH" > "$response"; status=400; fi
     # A resource that exists already can only be replaced.
     [[ -z $OLD || "$*" != *'request POST'*Id=* ]] || status=409

@@ -30,7 +30,7 @@ const version = (id: string) => `secretmanager ${PATH}/secrets/API_KEY/versions/
 const secretOf = (text: string) => ({ payload: { data: Buffer.from(text).toString('base64') } });
 const deployed = `cloudfunctions v2/projects/${PROJECT_ID}/locations/${REGION}/functions`;
 
-/** A project whose keys are valid, and that has no function yet. */
+/** A project with valid API keys, and without functions. */
 const READY: Answers = {
   [deployed]: {},
   [version('latest')]: { name: 'projects/1/secrets/API_KEY/versions/7', state: 'ENABLED' },
@@ -135,7 +135,7 @@ const MISSING: Row[] = [
   ['API keys in the secret', 'there is no secret API_KEY', SET_KEYS, { [`${version('latest')}:access`]: undefined }],
 ];
 
-/** What stops no deployment. */
+/** Warnings, which stop no deployment. */
 const WARNINGS: Row[] = [
   ...(['DISABLED', 'DESTROYED'] as const).map((state): Row => [
     'names of the API keys',
@@ -189,12 +189,12 @@ test.each<[string, Answers]>([
   ['no object', { [`${version('latest')}:access`]: [] as unknown as Record<string, unknown> }],
   ['another form', { [`${version('latest')}:access`]: { payload: 'text' } }],
   ['a version without a state', { [version('latest')]: {} }],
-  ['functions that are no list', { [deployed]: { functions: {} } }],
+  ['an object instead of a list of functions', { [deployed]: { functions: {} } }],
   [
     'a function without its secret',
     { [deployed]: { functions: [{ serviceConfig: { secretEnvironmentVariables: [{}] } }] } },
   ],
-])('an answer of Google that is %s is unknown', async (_, answers) => {
+])('an answer of Google that is %s is reported as unknown', async (_, answers) => {
   const problems = await listProblems(answers);
   expect(problems.length).toBeGreaterThan(0);
   const detail = expect.stringMatching(/ returned an answer that cannot be read$/) as string;
@@ -208,7 +208,7 @@ test.each(['https://proxy.example.com', 'http://127.0.0.1.example.com:1', 'http:
   },
 );
 
-describe('the command', () => {
+describe('deploy:check', () => {
   let server: Server;
   let endpoint: string;
   let answers: Answers;
@@ -258,7 +258,7 @@ describe('the command', () => {
         .join(''),
     );
 
-  test('passes a project whose keys and parameters are valid, and sends only requests that change nothing', async () => {
+  test('passes a project whose API keys and parameters are valid, and sends only requests that change nothing', async () => {
     writeParameters();
     const { code, stdout } = await runCommand(['--project', PROJECT_ID]);
     expect(stdout).toMatch(/^Valid \(\d+\)\n/);
@@ -279,7 +279,7 @@ describe('the command', () => {
     expect(stdout).not.toContain('Could not be checked');
   });
 
-  test('what the API did not send completely is unknown, and not missing', async () => {
+  test('reports as unknown, and not as missing, what the API did not send completely', async () => {
     isCutOff = true;
     const findings = await runChecks(deployment, createGoogleClient(PROJECT_ID, 'a-token', endpoint));
     expect(findings.filter(({ kind }) => kind === 'missing')).toEqual([]);

@@ -96,7 +96,7 @@ test.each(paths)('%s: every pattern matches a text that has been logged', (path)
   }
 });
 
-test.each(paths)('%s: every metric exists, and has the labels that are named', (path) => {
+test.each(paths)('%s: every metric exists, and has the labels that the file names', (path) => {
   const text = readTexts(path);
   const metrics = [...text.matchAll(/user[/_](\w+?)(?:_sum|_count)?["{]/g)].map(
     ([, name]) => readJson(`deploy/monitoring/metrics/${name}.json`) as { labelExtractors?: object },

@@ -35,7 +35,7 @@ test.each<[title: string, line: string]>([
   ['a backslash in quotation marks', 'A="a\\nb"'],
   ['a carriage return alone', 'A=1\rB=2'],
   ['a carriage return alone in a comment', 'A=1 # c\rB=2'],
-])('%s: the line is refused, and the others are read', (_, line) => {
+])('%s: the line is refused, and the other lines are read', (_, line) => {
   const { values, invalidLines } = parseParameters(`X=1\n${line}\nY=2`);
   expect([values, invalidLines]).toEqual([{ X: '1', Y: '2' }, [2]]);
 });

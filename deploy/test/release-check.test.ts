@@ -55,7 +55,7 @@ test('release:check fails for a tag whose version is not that of the packages, a
   expect(stderr).toContain('  9.9.9  the tag v9.9.9\n');
 });
 
-test('release:check fails without an earlier tag and a parent commit, or without the named revision', () => {
+test('release:check fails if there is neither an earlier tag nor a parent commit, or if the named revision does not exist', () => {
   const folder = createCheckout();
   expect(runCheck(folder)).toMatchObject({
     status: 1,
@@ -67,7 +67,7 @@ test('release:check fails without an earlier tag and a parent commit, or without
   });
 });
 
-test('a break fails with its name, and an accepted break does not fail', () => {
+test('release:check fails for a break and names it, and passes if the break is accepted', () => {
   const folder = createCheckout();
   breakDescription(folder);
   commit(folder);

@@ -11,7 +11,7 @@ import { readDeployManifest } from '../check/manifest';
 
 const PROJECT = 'my-project';
 
-/** Fails the call whose number is in REFUSE. A command that creates what exists already fails too, as Google's do. */
+/** Fails the call whose number is in REFUSE. A command that creates what exists already fails too, as Google's commands do. */
 const STUB = `#!/bin/bash
 cd "$STATE"
 call="\${0##*/} $*"
@@ -150,7 +150,7 @@ test('the script sets up an empty project, and in a second run finds nothing lef
   expect(readState()).toEqual(sortLines(whole));
 });
 
-test('without --apply it changes nothing, and prints commands that set the project up when a person runs them', () => {
+test('without --apply, the script changes nothing, and prints commands that set the project up when a person runs them', () => {
   for (let runs = 0; ; runs += 1) {
     const { status, stdout, calls } = run([]);
     expect(calls.filter((call) => CHANGES.test(call))).toEqual([]);
@@ -186,7 +186,7 @@ const rulesetOf = (content: string) => ({
 const RUN = 'gcloud firestore';
 const OF_DATABASE = '--database=\\(default\\) --project my-project';
 
-/** Files of a project that is set up, and the line that the script prints for a change of one. */
+/** A change of one file of a project that is set up, and the line that the script prints for the change. */
 type Drift = [name: string, from: string | RegExp, to: string, said: string];
 
 /** What the script repairs. */
@@ -246,7 +246,7 @@ const DECIDED: Drift[] = [
     'release',
     /^/,
     rulesetOf('').release,
-    '# The rules of the database differ from firestore.rules, which refuse every client.',
+    '# The rules of the database differ from firestore.rules, which refuses every client.',
   ],
   [
     'ruleset',
@@ -286,7 +286,7 @@ function drift(changes: Drift[]): { status: number | null; lines: string[] } {
   return { status, lines: stdout.split('\n').map((line) => line.trimEnd()) };
 }
 
-test('the script prints what has changed, and with --apply repairs it', () => {
+test('the script prints a command for each change, and with --apply runs the commands', () => {
   const { status, lines } = drift(REPAIRED.filter(([name]) => name !== 'services'));
   expect([status, lines]).toEqual([1, expect.arrayContaining(REPAIRED.slice(1).map(([, , , said]) => said))]);
   expect(run(['--apply']).status).toBe(0);
@@ -301,7 +301,7 @@ test('the script compares nothing else while a service is disabled', () => {
   expect(readState()).toEqual(sortLines(whole));
 });
 
-test('the script names what a person has to decide, and leaves it as it is', () => {
+test('the script names what a person has to decide or wait for, and changes none of it', () => {
   const { status, lines } = drift(DECIDED);
   expect([status, lines]).toEqual([1, expect.arrayContaining(DECIDED.map(([, , , said]) => said))]);
   const before = readState();
@@ -310,7 +310,7 @@ test('the script names what a person has to decide, and leaves it as it is', () 
 });
 
 test.each(DECIDED.filter(([, , to]) => to !== '' && !to.startsWith('{')))(
-  '%s: one thing to decide is enough to fail',
+  '%s: one thing to decide is enough for exit code 1',
   (...change) => {
     expect(drift([change]).status).toBe(1);
   },
@@ -319,14 +319,14 @@ test.each(DECIDED.filter(([, , to]) => to !== '' && !to.startsWith('{')))(
 test.each<[what: string, files: Record<string, string>, args: string[], said: string]>([
   ['has firestore.rules with comments', rulesetOf(`// ours\n${RULES}`), [], ''],
   ['keeps its own rules', rulesetOf('allow read;'), ['--keep-rules'], ''],
-  ['has our functions', { functions: 'getTeams\torganisation-data\nother\tdefault\n' }, [], ''],
+  ['has functions of this service', { functions: 'getTeams\torganisation-data\nother\tdefault\n' }, [], ''],
 ])('nothing is left in a project that %s', (_, files, args, said) => {
   write(whole);
   write(files);
   expect(run(args)).toMatchObject({ status: 0, stdout: `${said}# Nothing is left.\n` });
 });
 
-test('an account with a second role is named, and stops nothing', () => {
+test('the script names the second role of an account, and succeeds', () => {
   write(whole);
   const policy = readFileSync(join(state, 'policy'), 'utf8');
   write({ policy: `${policy}serviceAccount:${READER}\troles/editor\n` });
@@ -345,7 +345,7 @@ test('the script creates the accounts of the deploy package', async () => {
   );
 });
 
-test('the script asks about the other database that is named', () => {
+test('with --database, the script compares the named database', () => {
   const { calls } = run(['--apply', '--database', 'restored']);
   const named = calls.filter((call) => call.includes('firestore') && !call.includes('databases list'));
   for (const call of named.filter((each) => !/releases|firebase deploy|services enable/.test(each)))
@@ -354,7 +354,10 @@ test('the script asks about the other database that is named', () => {
   expect(calls.join('\n')).toContain(`--regions ${REGION} `);
 });
 
-test.each([[['--aply']], [['--database']], [['a', 'b']]])('the arguments %j get the usage', (args) => {
-  const { status, stderr } = runProgramSync('bash', ['deploy/set-up.sh', ...args], {});
-  expect([status, stderr]).toEqual([64, expect.stringContaining('# Usage: deploy/set-up.sh [--apply]')]);
-});
+test.each([[['--aply']], [['--database']], [['a', 'b']]])(
+  'for the arguments %j, the script prints its usage',
+  (args) => {
+    const { status, stderr } = runProgramSync('bash', ['deploy/set-up.sh', ...args], {});
+    expect([status, stderr]).toEqual([64, expect.stringContaining('# Usage: deploy/set-up.sh [--apply]')]);
+  },
+);

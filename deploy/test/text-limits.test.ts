@@ -5,8 +5,8 @@ import { operationNames } from '../../dev/run/operations';
 import { takeConsoleLines } from '../../test/harness/console';
 
 /**
- * The far side's limits of texts whose length we choose or pass on, and the longest of each that we send. The limits of
- * monitoring are comments of google/monitoring/v3/alert.proto, service.proto and google/logging/v2/logging_metrics.proto.
+ * Compares the longest text of each kind that this repository sends to Google with Google's limit. The limits of monitoring are
+ * in comments of google/monitoring/v3/alert.proto, service.proto and google/logging/v2/logging_metrics.proto.
  */
 
 const readAll = (kind: string) =>
@@ -28,11 +28,11 @@ const longest = (texts: readonly string[]): number => Math.max(0, ...texts.map((
 const alerts = readAll('alerts');
 const metrics = readAll('metrics');
 
-/** The pattern that create-monitoring.sh puts in place of EVERY_FUNCTION and its like. */
+/** The longest of the patterns that create-monitoring.sh inserts for EVERY_FUNCTION, EVERY_OPERATION and EVERY_READ. */
 const ALL_SERVICES = [...operationNames, 'sweepPriceLists'].join('|').toLowerCase();
 const fillIn = (text: string): string => text.replace(/EVERY_\w+/g, ALL_SERVICES);
 
-/** GitHub's ids are numbers, at most 2^63. The job's environment is one of two that deployment.md names. */
+/** The id of a repository, which is a number of at most 2^63, and an environment that docs/deployment.md names. */
 const SUBJECT = `${2n ** 63n}/production`;
 
 test.each<[what: string, limit: number, sent: number]>([
@@ -58,7 +58,7 @@ test.each<[what: string, limit: number, sent: number]>([
 test('a line of the log stays below the 256 KiB of an entry, and a label below 1,024 characters, whatever is logged', () => {
   const lines: string[] = [];
   takeConsoleLines(([line]) => lines.push(String(line)) > 0);
-  // A request logs what a client chooses only as these fields. Others are numbers, ids, or texts of the service.
+  // A request logs what a client chooses only in these fields. The other fields are numbers, ids, or texts of the service.
   const chosen = { request_id: 'x'.repeat(128), origin: 'x'.repeat(300), key_id: 'x'.repeat(32) };
   const reason = redact('x'.repeat(1_000_000));
   logEvent('INFO', 'request', { ...chosen, reason, stack_trace: reason.repeat(11) });

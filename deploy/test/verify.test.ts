@@ -45,7 +45,7 @@ test('every operation responds as described, and the program writes nothing', as
   await db.terminate();
 });
 
-test('with a market, the program creates a price list, and sends its key again, with the same payload and with another', () => {
+test('with --market, the program creates a price list, and sends its key again, with the same payload and with a different one', () => {
   const { status, stdout } = verify('--url', url, '--key-file', keyFile, '--market', 'mkt-ken');
   expect(stdout).toMatch(
     /: creates verify-.*\nok .*: the same request gets the same response\nok .*: another payload is 409\n/,
@@ -79,20 +79,20 @@ test('with wrong arguments the program says what is wrong and exits with 64', ()
 });
 
 describe('the key file', () => {
-  test('can have a byte order mark, a blank line and a comment before the key', () => {
+  test('can have a byte order mark, a blank line and a comment before the API key', () => {
     expect(readKeyFile(writeKeyFile('\ufeff\n# a comment\r\nlocal-dev-key\r\n'))).toBe('local-dev-key');
   });
 
-  test('can have a key outside ASCII, which is sent as the bytes of its UTF-8', () => {
+  test('can have an API key with characters outside ASCII, which `fetch` sends as the bytes of its UTF-8', () => {
     const key = 'Schlüssel-ключ';
     expect(readKeyFile(writeKeyFile(key))).toBe(Buffer.from(key).toString('latin1'));
   });
 
   test.each<[string, Buffer]>([
     ['in UTF-16, as PowerShell writes it,', Buffer.from('\ufefflocal-dev-key\r\n', 'utf16le')],
-    ['with a space in the key', Buffer.from('local dev-key\n')],
-    ['with the digest of a key', Buffer.from(`verify:${'0'.repeat(64)}\n`)],
-    ['without a key', Buffer.from('# none yet\n')],
+    ['with a space in the API key', Buffer.from('local dev-key\n')],
+    ['with the digest of an API key', Buffer.from(`verify:${'0'.repeat(64)}\n`)],
+    ['without an API key', Buffer.from('# none yet\n')],
   ])('%s is rejected', (_, bytes) => {
     expect(() => readKeyFile(writeKeyFile(bytes))).toThrow('does not begin with an API key');
   });

@@ -34,7 +34,7 @@ const jobs = globSync('.github/workflows/*.yml').flatMap((path) => {
     ...job,
     name: `${basename(path)} ${name}`,
     permissions: job.permissions ?? permissions,
-    // Both would change every step, so no workflow with such a job has them.
+    // Both would change every step, so the tests refuse them for a job with rights.
     inherited: [workflow.env, workflow.defaults].filter((each) => each !== undefined),
   }));
 });
@@ -49,7 +49,7 @@ const withRights = jobs.filter(({ permissions = {} }) =>
 // The build of a release has no rights, but decides what is signed.
 const privileged = [...withRights, ...jobs.filter(({ name }) => name === 'release.yml build')];
 
-test('each job or its workflow states the permissions, and no checkout keeps a token', () => {
+test('each job or its workflow states the permissions of the job, and no checkout keeps a token', () => {
   for (const { name, permissions, steps } of jobs) {
     expect([name, permissions]).toEqual([name, expect.any(Object)]);
     const checkouts = steps.filter(({ uses = '' }) => uses.startsWith('actions/checkout@'));
