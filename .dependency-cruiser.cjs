@@ -24,10 +24,10 @@ const LAYERS = {
   'price-lists': ['lib/schemas', 'lib/firestore', 'lib/repositories'],
 };
 
-/** What a file outside this repository is: a package, or a module of Node. */
+/** A pattern for all that is outside the folders of this repository: packages, and modules of Node. */
 const OUTSIDE = '^(?!(functions|command|emulator|dev|deploy|bench|test|docs)/)';
 
-/** What each part of functions/src may import of it, besides itself. A file that no part covers may import nothing. */
+/** What each part of functions/src may import from functions/src. A file that no part covers may import nothing. */
 const PARTS = {
   '[^/]+\\.ts$': ['.'],
   'lib/[^/]+\\.ts$': [GROUND],

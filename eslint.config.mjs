@@ -42,7 +42,7 @@ export default defineConfig(
     },
   },
   {
-    // The command also formats stored times.
+    // The command may use `Date` to format stored times, but not to read the machine's clock.
     files: ['command/{audit,cli,records}/**'],
     rules: {
       'no-restricted-syntax': [

@@ -47,7 +47,7 @@ export async function measureThroughput(
   connections: number,
   forMs: number,
 ): Promise<number> {
-  // Begins with new connections, because a server can end one that was idle for 5 s while the next request is being sent.
+  // Begins with new connections, because the server may close a connection that was idle for 5 s just as a request is sent on it.
   agent.destroy();
   const startedAt = performance.now();
   let responses = 0;

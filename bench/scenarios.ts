@@ -30,11 +30,11 @@ export interface BenchPlan {
   /** Rounds of the cold starts and of the small reads. */
   rounds: number;
   loadMs: number;
-  /** Number of processes in which the peak of a read is measured. It depends on when garbage is collected. */
+  /** Number of processes in which the peak of a read is measured. The peak depends on when Node collects garbage. */
   memoryRounds: number;
   /** Number of bodies to draw for each scenario of drawn bodies. */
   draws: number;
-  /** Whether to create as many of the largest lists at once as one instance accepts, and to resume them. It takes minutes. */
+  /** Whether to create as many of the largest lists at once as one instance accepts, and to resume them. This takes minutes. */
   hasLargestLists: boolean;
 }
 
@@ -185,12 +185,12 @@ async function priceLists({ database, add, begin }: BenchContext, products: numb
   add('Firestore calls', '', calls, exactly(FIXED_CALLS + 2 * Math.ceil(products / WRITE_SIZES.batchEntries)));
 }
 
-/** The heap that Node takes in a container of 2 GiB. On this machine it would take more, and collect less garbage. */
+/** The heap that Node takes in a container of 2 GiB. On a machine with more memory, Node would take a larger heap, and collect less garbage. */
 const HEAP = { NODE_OPTIONS: `${MEMORY_PROBE_ENV.NODE_OPTIONS} --max-old-space-size=1072` };
 
 const { maxBytes } = PRICE_LISTS_BODY_LIMITS;
 
-/** A key whose process was killed. */
+/** The fields in which a key record differs after its process was killed. */
 const CRASHED = { status: 'processing', owner: 'crashed', response: null, lease_expires_at: 1, sweep_due_at: 1 };
 
 /** Measures the peak memory of an instance that creates as many of the largest lists as it accepts at once, and of a sweep that resumes them. */
@@ -212,8 +212,8 @@ async function largestLists({ database, add, begin }: BenchContext): Promise<voi
     await addPeakMemory(running);
   });
 
-  begin('a sweep that resumes them');
-  // Otherwise the client looks for credentials on the network.
+  begin(`a sweep that resumes ${concurrency} lists of 32 MB`);
+  // Otherwise the client would look for credentials on the network.
   process.env['METADATA_SERVER_DETECTION'] = 'none';
   const firestore = new Firestore({ projectId: PROJECT, host: database.address, ssl: false });
   const keys = firestore.collection(collections.priceListIdempotency);
@@ -228,9 +228,9 @@ async function largestLists({ database, add, begin }: BenchContext): Promise<voi
 }
 
 /**
- * Sends bodies of the full size, drawn from a grammar, to an instance that must survive them: one at a time, as many as it
- * takes at once, and as many beside three creations. Measures the peak memory, and the longest time in which the instance
- * served nobody else.
+ * Sends bodies of the full size, drawn from a grammar, to an instance that must survive them: one at a time, as many as the
+ * instance accepts at once, and as many beside three creations. Measures the peak memory, and the longest time for which another
+ * request waited.
  */
 async function drawnBodies({ plan, database, add, begin }: BenchContext): Promise<void> {
   const { concurrency } = writeOptions;
@@ -272,10 +272,10 @@ async function drawnBodies({ plan, database, add, begin }: BenchContext): Promis
 
 const FIRST_SEED = 1;
 
-/** The most processor time that a body takes in one piece. */
+/** The target for the longest time in which the work on one body holds the event loop. */
 const MAX_PIECE_MS = 2_000;
 
-/** Returns the statistics of values whose largest one counts. */
+/** Computes statistics in which the maximum stands instead of the median, because a limit applies to the maximum. */
 function toStats(values: readonly number[]): Stats {
   const { min, max } = computeStats(values);
   return { median: max, min, max };
@@ -306,7 +306,7 @@ async function sendAtOnce(
   return { statuses: responses.map(({ status }) => status), longestMs: await waiting };
 }
 
-/** Divides the memory of a process by that of add price lists and of the sweep. */
+/** Divides the memory of a process by the memory of an instance, which is the same for add price lists and the sweep. */
 const toMemoryShare = (bytes: number): number => bytes / MEMORY_BYTES[writeOptions.memory];
 
 const formatCount = (number: number) => number.toLocaleString('en');

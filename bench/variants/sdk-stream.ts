@@ -3,7 +3,7 @@ import domain, { type Domain } from 'node:domain';
 import type { Query, QueryDocumentSnapshot } from 'firebase-admin/firestore';
 import { queryMarkets, queryOrders } from './sdk';
 
-/** The best that the SDK can do for a read: it streams the documents, outside the domain of the Functions Framework. */
+/** The fastest way to read with the SDK: these functions stream the documents, outside the domain of the Functions Framework. */
 
 export const getMarkets = (_: Request, response: Response) => sendRecords(response, 'markets', queryMarkets());
 
