@@ -4,7 +4,7 @@ import { cleanUp, startLocalServer, type LocalServer } from '../harness/local-se
 import { launchChromium } from './chromium';
 import { expectAccessible, findViolations, readTexts as readTextsOf, setColorScheme } from './inspection';
 
-/** Tests what only a browser shows: how the pages of `npm start` look and work under their policies. */
+/** Tests what only a browser shows: how the pages of `npm start` look, and work under their content security policies. */
 
 let service: LocalServer;
 let browser: Browser;
@@ -52,7 +52,7 @@ describe('the reference page', () => {
   test.each([
     ['Organisation_data', 'getTeams', 'East Africa'],
     ['Price_lists', 'addPriceLists', '"name": "Kenya"'],
-  ])('%s: %s succeeds with the key that the page fills in', async (tag, name, expected) => {
+  ])('%s: %s succeeds with the API key that the page fills in', async (tag, name, expected) => {
     const operation = `#operations-${tag}-${name}`;
     // A mouse click could miss, because an operation that opens moves those below it.
     await page.evaluate(`document.querySelector('${operation} .opblock-summary-control').click()`);

@@ -120,30 +120,33 @@ describe('the backend of a user who may read one team, in a container', () => {
 
   test.each([
     ['orders', { path: '/api/orders', body: query('a') }, 200],
-    ['orders of a team', { path: '/api/orders', body: query('b') }, 403],
-    ['invoices of a team', { path: '/api/invoices', body: query('b') }, 403],
-    ['a team behind another', { path: '/api/orders', body: '{"team_id":"b","team_\\u0069d":"a"}' }, 200],
-    ['a team that is no text', { path: '/api/orders', body: '{"team_id":["a"]}' }, 403],
-    ['no JSON', { path: '/api/orders', body: '{' }, 400],
-    ['null', { path: '/api/orders', body: 'null' }, 400],
-    ['too much', { path: '/api/orders', body: query('a'.repeat(100_000)) }, 400],
+    ['orders of another team', { path: '/api/orders', body: query('b') }, 403],
+    ['invoices of another team', { path: '/api/invoices', body: query('b') }, 403],
+    ['two teams in one body', { path: '/api/orders', body: '{"team_id":"b","team_\\u0069d":"a"}' }, 200],
+    ['a team that is not a string', { path: '/api/orders', body: '{"team_id":["a"]}' }, 403],
+    ['a body that is not JSON', { path: '/api/orders', body: '{' }, 400],
+    ['a body that is null', { path: '/api/orders', body: 'null' }, 400],
+    ['a body that is too large', { path: '/api/orders', body: query('a'.repeat(100_000)) }, 400],
     ['the teams', { path: '/api/teams' }, 200],
     ['the markets', { path: '/api/markets' }, 403],
-  ])('answers a request for %s as the check decides', async (_, { path, ...others }, expected) => {
-    const bodies: string[] = [];
-    answer = (request, response) =>
-      void text(request).then((body) => {
-        bodies.push(body);
-        sendJson(response, createOrders(1, 'Acacia'));
-      });
-    const method = 'body' in others ? 'POST' : 'GET';
-    const { status } = await sendRequest(port, { method, path, headers: user, ...others });
-    expect(status).toBe(expected);
-    for (const body of bodies) expect(JSON.parse(body)).toMatchObject({ team_id: 'a' });
-    expect((await sendRequest(port, { method, path, headers: { ...user, cookie: '' }, ...others })).status).not.toBe(
-      200,
-    );
-  });
+  ])(
+    'responds to a request for %s as its check and the limits of a body decide',
+    async (_, { path, ...others }, expected) => {
+      const bodies: string[] = [];
+      answer = (request, response) =>
+        void text(request).then((body) => {
+          bodies.push(body);
+          sendJson(response, createOrders(1, 'Acacia'));
+        });
+      const method = 'body' in others ? 'POST' : 'GET';
+      const { status } = await sendRequest(port, { method, path, headers: user, ...others });
+      expect(status).toBe(expected);
+      for (const body of bodies) expect(JSON.parse(body)).toMatchObject({ team_id: 'a' });
+      expect((await sendRequest(port, { method, path, headers: { ...user, cookie: '' }, ...others })).status).not.toBe(
+        200,
+      );
+    },
+  );
 
   test('listens on every address of the container', async () => {
     // On Linux, each address of 127.0.0.0/8 is the machine's own.
@@ -239,7 +242,7 @@ describe('the orders page', () => {
     expect(await readTexts(page, 'tbody a')).toEqual(['0.pdf']);
   });
 
-  test('says what went wrong, and shows a message of the service only if its user can correct the cause', async () => {
+  test('says what went wrong, and shows a message of the service only if the user can correct the cause', async () => {
     const errors = [{ path: 'team_id', message: 'must not be empty' }];
     const failures: [RequestListener, RegExp][] = [
       [(_, response) => sendJson(response, { success: false, errors }, 400), /^team_id: must not be empty$/],

@@ -15,7 +15,7 @@ const WORDS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven'];
 
 const pages = globSync('docs/*.md').map((path) => [path, readFileSync(path, 'utf8')] as const);
 
-/** Returns what all pages say at the place of a group, and requires that one page says it. */
+/** Returns the different texts that the group of a pattern matches in the pages, and requires at least one. */
 function findStated(pattern: RegExp): string[] {
   const found = pages.flatMap(([, text]) => [...text.matchAll(pattern)].map(([, value = '']) => value));
   expect(found).not.toEqual([]);

@@ -33,12 +33,12 @@ const readFile = (name: string) => {
   }
 };
 
-describe('the commands that add a key', () => {
+describe('the commands that add an API key', () => {
   const { code } = blocks.find((block) => block.code.includes('openssl rand')) ?? { code: '' };
   const STORED = `acme:${'0'.repeat(64)}`;
   const gcloud = `echo '# Acme GmbH'; echo '${STORED}'`;
 
-  test('write the lines of the secret, and the digest of the new key', () => {
+  test('write the lines of the secret, and the digest of the new API key', () => {
     expect(runCommands(code, { gcloud }).status).toBe(0);
     const key = readFile('key')?.trim() ?? '';
     expect(key).toMatch(/^[\da-f]{64}$/);
@@ -50,10 +50,10 @@ describe('the commands that add a key', () => {
     `if [ "$1" = rand ]; then ${rand}; else ${dgst}; fi`;
 
   test.each([
-    ['the key is empty', code, { gcloud, openssl: openssl('exit 0') }],
-    ['the key is an empty line', code, { gcloud, openssl: openssl('echo') }],
-    ['no key is generated', code, { gcloud, openssl: openssl('exit 1') }],
-    ['the key is missing', code.replace(/openssl rand.* key && grep/, 'grep'), { gcloud }],
+    ['the API key is empty', code, { gcloud, openssl: openssl('exit 0') }],
+    ['the API key is an empty line', code, { gcloud, openssl: openssl('echo') }],
+    ['no API key is generated', code, { gcloud, openssl: openssl('exit 1') }],
+    ['the API key is missing', code.replace(/openssl rand.* key && grep/, 'grep'), { gcloud }],
     ['the digest is not calculated', code, { gcloud, openssl: openssl(`echo ${'0'.repeat(64)}`, 'exit 1') }],
     ['the secret is not read', code, { gcloud: `${gcloud}; exit 1` }],
   ])('fail, and write no lines, if %s', (_, commands, programs) => {
@@ -73,7 +73,7 @@ test('a block of several commands begins with `set -e` or joins them, so that no
   expect(split.map(({ document, line }) => `${document}:${line}`)).toEqual([]);
 });
 
-// Without --no, npx outside a clone would run a package of the same name from the registry. Without --, npm would take options for its own.
+// Without --no, npx outside a clone would run a package of the same name from the registry. Without --, npm would treat options as its own.
 test('each npx price-lists of the pages, the alerts and the command has --no and --', () => {
   const texts = [...documents, 'emulator/README.md', ...globSync('deploy/monitoring/**/*.json')];
   const commands = texts.flatMap((file) => readFileSync(file, 'utf8').match(/npx (?:-\S* )*price-lists\b/g) ?? []);

@@ -14,7 +14,7 @@ import { respond, startStub } from '../harness/stub-service';
 
 const KEY = 'local-dev-key';
 const PAYLOAD = 'docs/examples/price-list.json';
-/** A key and a certificate that no program trusts. */
+/** A private key and a certificate that no program trusts. */
 const CERTIFICATE = readFileSync('test/harness/firestore-tls.pem');
 const PYTHON = process.env['PYTHON'] ?? 'python3';
 
@@ -217,7 +217,7 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     expect(other.bodies).toEqual([]);
   });
 
-  tested(`an unverified certificate and a port that cannot exist are exit code 64${because}`, async () => {
+  tested(`an unverified certificate and a port that cannot exist give exit code 64${because}`, async () => {
     const server = createServer({ key: CERTIFICATE, cert: CERTIFICATE }, created);
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
@@ -226,20 +226,23 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     expect((await run({ baseUrl: 'http://127.0.0.1:99999' })).code).toBe(64);
   });
 
-  tested(`an unknown market is exit code 1, and so is another currency, unless it is allowed${because}`, async () => {
-    const noMarket = await run({ baseUrl, file: writePayload({ market_id: 'mkt-nowhere' }) });
-    expect(noMarket).toEqual({ code: 1, output: expect.stringContaining('no market has the market_id') as string });
-    const file = writePayload({ currency_iso: 'usd', name: 'Жёлтый "currency_iso":"KES" \\' });
-    const stored = expect.stringMatching(/stored as KES, the currency of the market, not as USD/) as string;
-    expect(await run({ baseUrl, file })).toEqual({ code: 1, output: stored });
-    expect(await run({ baseUrl, file, options: ['--allow-other-currency'] })).toMatchObject({ code: 0 });
-    expect(await run({ baseUrl, file: writePayload({ currency_iso: 'kes' }) })).toMatchObject({ code: 0 });
-  });
+  tested(
+    `an unknown market gives exit code 1, and so does a different currency, unless it is allowed${because}`,
+    async () => {
+      const noMarket = await run({ baseUrl, file: writePayload({ market_id: 'mkt-nowhere' }) });
+      expect(noMarket).toEqual({ code: 1, output: expect.stringContaining('no market has the market_id') as string });
+      const file = writePayload({ currency_iso: 'usd', name: 'Жёлтый "currency_iso":"KES" \\' });
+      const stored = expect.stringMatching(/stored as KES, the currency of the market, not as USD/) as string;
+      expect(await run({ baseUrl, file })).toEqual({ code: 1, output: stored });
+      expect(await run({ baseUrl, file, options: ['--allow-other-currency'] })).toMatchObject({ code: 0 });
+      expect(await run({ baseUrl, file: writePayload({ currency_iso: 'kes' }) })).toMatchObject({ code: 0 });
+    },
+  );
 
-  // The tests below are of programs, and the client in TypeScript is none.
+  // The tests below are about programs, but the client in TypeScript is a library.
   if (name === 'TypeScript') return;
 
-  tested(`a file in which an identifier occurs twice is exit code 1, and is not sent${because}`, async () => {
+  tested(`a file in which an identifier occurs twice gives exit code 1, and is not sent${because}`, async () => {
     const file = join(temporaryFolder(), 'duplicate.json');
     const example = readFileSync(PAYLOAD, 'utf8');
     writeFileSync(file, example.replace('CEM-OPC-32R-50KG', 'CEM-OPC-32R-25KG'));
@@ -249,7 +252,7 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     expect(stub.bodies).toEqual([]);
   });
 
-  tested(`a response that cannot be printed is exit code 3${because}`, async () => {
+  tested(`a response that cannot be printed gives exit code 3${because}`, async () => {
     for (const stdout of ['>/dev/full', '>&-', '| true; exit "${PIPESTATUS[0]}"']) {
       const stub = await startStub([created]);
       expect([stdout, await run({ baseUrl: stub.url, stdout })]).toMatchObject([stdout, { code: 3 }]);
@@ -289,7 +292,7 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     expect(sent).toEqual(Array(3).fill(['POST', undefined]));
   });
 
-  tested(`a missing file of certificates is exit code 64${because}`, async () => {
+  tested(`a missing file of certificates gives exit code 64${because}`, async () => {
     const server = createServer({ key: CERTIFICATE, cert: CERTIFICATE }, created);
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;

@@ -49,7 +49,7 @@ export function parseIndependently(text: string): IndependentJson | undefined {
   return errors.length === 0 ? { value, depth: maxDepth } : undefined;
 }
 
-/** Returns what a shape reads of a value of {@link parseIndependently}. */
+/** Returns the part of a value of {@link parseIndependently} that `scanJson` should return for a shape. */
 export function select(value: unknown, shape: Shape): unknown {
   if (Array.isArray(value)) return [];
   if (!(value instanceof Map)) return Object.is(value, -0) ? 0 : value;

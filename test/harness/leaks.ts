@@ -2,7 +2,7 @@ import { parseJson } from '../../dev/run/http';
 import type { ReceivedResponse } from '../../dev/run/received-response';
 import type { OperationName } from '../../dev/run/operations';
 
-/** Number of texts of one body after which no more are collected. More are unlikely to find another leak. */
+/** Maximum number of texts that are collected from one body. Further texts are unlikely to find another leak. */
 const MAX_TEXTS_PER_BODY = 50;
 
 /**
@@ -51,5 +51,5 @@ function collectTexts(value: unknown): string[] {
   return texts;
 }
 
-/** Returns whether a text is unlikely to be in a log line by chance. Short texts and plain words can be. */
+/** Returns whether a text is unlikely to be in a log line by chance. Short texts and plain words can occur there. */
 const isDistinctive = (text: string): boolean => text.trim().length >= 6 && !/^[a-z_]{1,12}$/i.test(text);

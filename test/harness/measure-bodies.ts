@@ -5,8 +5,8 @@ import { toHeldBytes } from '../../functions/src/lib/memory';
 import { parsePriceLists, priceListsShape } from '../../functions/src/lib/schemas/add-price-lists';
 
 /**
- * Draws bodies by their seeds, and prints for each a line of JSON: how much of the memory that memory.ts counts for it
- * is still in use after it was scanned and parsed. Needs `--expose-gc`.
+ * Draws bodies by their seeds, and prints a line of JSON for each: the memory that is still in use after the body was
+ * scanned and parsed, also as a share of what memory.ts counts for it. Needs `--expose-gc`.
  * Its arguments are the size of the bodies in bytes, and their seeds.
  */
 
@@ -18,7 +18,7 @@ const measureHeap = (): number => {
   return heapUsed + arrayBuffers;
 };
 
-/** Returns what is left of a body. An error that it gets counts too. */
+/** Returns what the service keeps of a body. For a rejected body, that is the error. */
 function read(text: Buffer): unknown {
   try {
     const body = scanBody(text, priceListsShape);
@@ -36,7 +36,7 @@ for (const seed of seeds) {
   const before = measureHeap();
   const held = read(text);
   const heap = measureHeap() - before;
-  // The text, which is held too until the end of the scan, is not part of the difference.
+  // The difference lacks the text, but the service also holds the text until the end of the scan.
   const share = (heap + text.length) / toHeldBytes(text.length);
   process.stdout.write(
     `${JSON.stringify({ seed, what, bytes: text.length, heap, share, isHeld: held !== undefined })}\n`,

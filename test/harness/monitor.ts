@@ -131,7 +131,7 @@ export class KeyMonitor {
 function checkTries(before: KeyRecord, { status, owner, failure_cause, failed_tries, actions }: KeyRecord): void {
   const isResumed = status === 'processing' && owner !== before.owner;
   if (isResumed && actions.length > before.actions.length)
-    assert.equal(failed_tries, 0, 'a person resumes from 0 tries');
+    assert.equal(failed_tries, 0, 'a resume by an operator resets the failed tries');
   else {
     const hasFailed = isResumed || status === 'released' || status === 'requires_review';
     const counted = hasFailed && failure_cause !== 'stopped' ? 1 : 0;

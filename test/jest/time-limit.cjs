@@ -1,2 +1,2 @@
-// These suites start no program, so a test that takes two minutes has hung. People run them while they work.
+// Contributors run these suites while they work, and a test of them that takes two minutes has hung.
 if (/functions.test.(modules|endpoints|contract)\b/.test(expect.getState().testPath)) jest.setTimeout(120_000);

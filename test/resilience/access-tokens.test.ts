@@ -10,7 +10,7 @@ import { createPriceListBody } from '../harness/submissions';
 
 /** The metadata server refuses access tokens for a while. The built package must retry on both of its channels. */
 
-/** A certificate of `firestore.googleapis.com` that only this test trusts, and its key. */
+/** A certificate of `firestore.googleapis.com` that only this test trusts, and its private key. */
 const CERTIFICATE = 'test/harness/firestore-tls.pem';
 
 /** Number of requests that one renewal makes before it fails. */

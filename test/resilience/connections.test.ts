@@ -147,7 +147,7 @@ test.each([
     const before = attempts;
     const status = call();
     while (attempts < before + 5) await delay(50);
-    // With gRPC's default backoff, five attempts need 9 s.
+    // With gRPC's default backoff, five attempts to connect need 9 s.
     expect(performance.now() - start).toBeLessThan(6_000);
     isOutOfReach = false;
     expect(await status).toBe(200);

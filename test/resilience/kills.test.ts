@@ -15,7 +15,7 @@ import { KeyMonitor } from '../harness/monitor';
  * completes the attempts that remain. In the schedules of ../simulation, processes can die at any call.
  */
 
-/** The status and the Idempotent-Replayed header of the next process's response, by what the killed one left. */
+/** The status and the Idempotent-Replayed header of the next process's response, by what the killed process left. */
 const NOTHING = [200, undefined];
 const CLAIM = [409, undefined];
 const READY = [200, 'true'];
@@ -30,7 +30,7 @@ const cells = (
   ] as const
 ).map(([when, match, left], i) => ({ body: createPriceListBody(6, { boq_list_id: `boq-${i}` }), when, match, left }));
 
-test('what a killed process leaves is nothing, ready lists or a claim that the sweep completes (express-idempotency #32)', async () => {
+test('what a killed process leaves is nothing, ready lists or an attempt that the sweep completes (express-idempotency #32)', async () => {
   // Firestore's clock is ahead of this machine's by this time. Once it is ahead by a lease, every lease has expired.
   let aheadMs = 0;
   const deployed = await startDeployedPackage({ clock: () => Date.now() + aheadMs });

@@ -107,7 +107,8 @@ test('an import restores the keys of the backup, and keeps a key that was claime
 
 test('a restored database has only the backup, and a request that was accepted later creates new lists', async () => {
   const { backup, later } = await goOnAfterBackup();
-  // The connection of a process has one database, so the test empties it. endpoints/database-id.test.ts tests another database.
+  // The connection of a process has one database, so the test empties that. functions/test/endpoints/database-id.test.ts
+  // tests another database.
   database.firestore.clear();
   await importDocuments(backup);
   expect([await audit(), await list(), await readOrder()]).toEqual([OVERDUE, RETURNED, 'before']);

@@ -85,7 +85,7 @@ export class ResponseModel {
     this.#responses.set(attempt, response);
     if (replayed) return;
     assert(!this.#created.has(attempt), 'one request gets the first response of an attempt, the others get replays');
-    assert(isOwner(process, record), 'only the attempt that created the lists gets the first response');
+    assert(isOwner(process, record), 'only the request that completed its own attempt gets the first response');
     this.#created.add(attempt);
     await this.checkStored();
   }
@@ -108,7 +108,7 @@ export class ResponseModel {
       case 'idempotency_key_reused': {
         const differs = (state: KeyState) =>
           state !== undefined && state.fingerprint !== fingerprint && state.status !== 'released';
-        assert(states.some(differs), 'a payload differs only where another holds the key');
+        assert(states.some(differs), 'a payload differs only where another payload holds the key');
         assert(own === undefined || isReleased, 'an attempt never differs from its own claim');
         break;
       }
@@ -124,7 +124,7 @@ export class ResponseModel {
           state?.status === 'requires_review' ||
           state?.status === 'released' ||
           (state?.status === 'processing' && state.lease_expires_at <= this.getNow());
-        assert(states.some(isOpen), 'a client waits for an operator only where one is needed');
+        assert(states.some(isOpen), 'review_required is only for a key in review, released or with an expired lease');
         assert(own === undefined || isReleased || !isUndisturbed(process), 'an undisturbed attempt keeps its lease');
         break;
       }
@@ -153,12 +153,12 @@ function assertSweepPromise({ headers }: ApiError, states: readonly KeyState[]):
     return;
   }
   assert.equal(headers['Retry-After'], '65', 'a Retry-After leads to the next sweep');
-  assert(states.some(isSwept), 'a Retry-After promises an attempt that goes on without a person');
+  assert(states.some(isSwept), 'a Retry-After promises an attempt that continues without an operator');
 }
 
 /**
- * Whether an attempt can go on without a person: while it is in progress, because its owner may live, and after each of
- * its first three failed tries, unless the failure is permanent.
+ * Whether an attempt can continue without an operator: while it is in progress, because its owner may still be running,
+ * and after each of its first three failed tries, unless the failure is permanent.
  */
 function isSwept(state: KeyState): boolean {
   if (state?.status === 'processing') return true;

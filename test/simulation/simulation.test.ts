@@ -18,7 +18,7 @@ const seeds = getSeeds(Number(process.env['SIMULATION_SEED'] ?? 1), Number(proce
 
 const PROJECT = 'simulation';
 
-/** Inflates without zlib's thread, so that it ends before the simulation continues another process. */
+/** Inflates without zlib's thread, so that the text is ready before the simulation continues another process. */
 function inflate(packed: Buffer, _: object, callback: (error: null, text: Buffer) => void): void {
   callback(null, gunzipSync(packed));
 }

@@ -39,7 +39,7 @@ const TRANSIENT = [1, 2, 4, 8, 10, 13, 14, 16];
 const DEADLINE_EXCEEDED = 4;
 const PERMISSION_DENIED = 7;
 
-/** A process that serves one request, or runs one command or sweep. Each client, operator and series of sweeps also has one, which only sleeps. */
+/** A process that serves one request, or runs one command or sweep. Each client, operator and series of sweeps also has a process, which only sleeps. */
 export class Process {
   /** Number of its calls that failed because of an injected error or a hang. */
   faultCount = 0;

@@ -20,7 +20,7 @@ const ERRORS = 'functions/src/lib/errors.ts';
 const TEAMS = 'functions/src/get-teams.ts';
 const headers = { 'x-api-key': 'local-dev-key' };
 
-/** Returns a number that grows by one whenever a start becomes ready. */
+/** Returns a number that grows by one each time the functions become ready. */
 const readyTimes = ({ output }: LocalServer) => output.stdout.split('\nReady at').length;
 
 async function waitFor(condition: () => boolean | Promise<boolean>): Promise<void> {
@@ -73,7 +73,7 @@ describe('npm run dev', () => {
     expect((await call(address(local, 'getTeams'), { headers })).status).toBe(200);
   });
 
-  test('a file that is away at a restart restarts the functions when it comes back', async () => {
+  test('a file that is missing at a restart restarts the functions when it comes back', async () => {
     const file = join(folder, TEAMS);
     const original = readFileSync(file, 'utf8');
     const starts = readyTimes(local);

@@ -117,7 +117,7 @@ test('the server ends with npm, although the shell between them passes no signal
   expect((await local.ended).stdout).toContain('Stopped.');
 });
 
-describe('npm start with no sample data, no key and no origins', () => {
+describe('npm start with no sample data, no API key and no allowed origins', () => {
   let local: LocalServer;
   beforeAll(async () => {
     local = await startLocalServer({ SAMPLE_DATA: 'false', API_KEY: '', CORS_ALLOWED_ORIGINS: '' });
@@ -186,7 +186,7 @@ async function beginRequest(local: LocalServer) {
   const headers = { ...key, 'content-type': 'application/json', 'content-length': orders.length };
   const opened = openRequest(Number(port), { method: 'POST', path: pathname, headers });
   opened.request.flushHeaders();
-  // When this request has its response, the one above has reached the service.
+  // When this second request has its response, the first has reached the service.
   await call(local.address('getTeams'), { headers: key });
   return opened;
 }
