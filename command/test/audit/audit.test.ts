@@ -244,7 +244,7 @@ test.each<[Status | 'earlier', Kind, update: DocumentData | 'deleted', Rule, of:
     { fingerprint: 'x' },
     'payload',
     'payload',
-    'cannot be used: it is not the accepted one: its fingerprint differs',
+    'cannot be used: the payload is not the accepted one, because its fingerprint differs',
   ],
   ['earlier', 'request', { products_count: 1 }, 'payload', 'payload', 'differs from its request record'],
   ['earlier', 'prices', 'deleted', 'list_document', 'prices', 'does not exist'],
@@ -313,7 +313,7 @@ describe('a payload', () => {
     await deletePayload(await readKey('a'));
     const { found, report } = await runAudit();
     expect(report).toMatchObject({ attempts: 1, not_compared: 1 });
-    expect(found).toEqual(isAllowed ? [] : [['payload', 'a', payload, 'cannot be used: chunks of it are missing']]);
+    expect(found).toEqual(isAllowed ? [] : [['payload', 'a', payload, 'cannot be used: payload chunks are missing']]);
     // The last 1 is for the key record, which the audit reads again before it reports the violation.
     if (status === 'completed' && !isMarked) expect(report.document_reads).toBe(4 + 4 + 2 + 5 + 1);
   });

@@ -135,7 +135,7 @@ test('an attempt without its whole payload can only be released', async () => {
   const { code, err } = await run('resume', KEY, '--yes');
   expect([code, err]).toEqual([
     1,
-    containing('The stored payload cannot be used: chunks of it are missing. Release the key.'),
+    containing('The stored payload cannot be used: payload chunks are missing. Release the key.'),
   ]);
   expect((await run('show', KEY)).out).toContain('can only be released');
   expect((await run('release', KEY, '--reason', 'damaged', '--yes')).code).toBe(0);

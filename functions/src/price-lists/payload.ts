@@ -19,7 +19,7 @@ import {
 } from '../lib/schemas/add-price-lists';
 import type { KeyRecord } from '../lib/schemas/key-record';
 
-/** A commit holds at most 10 MiB. That of a claim holds all chunks, and records that take up to 150 KB. */
+/** Limit of a compressed payload. The commit of a claim holds all chunks and records of up to 150 KB, and Firestore allows 10 MiB. */
 export const MAX_STORED_BYTES = 9 * 1024 * 1024;
 
 /** About how many characters to hash or compress at a time, because V8 frees much longer strings late. */
@@ -99,8 +99,9 @@ export async function readStoredPayload(db: Database, attempt: AcceptedPayload):
     await pause();
     return { ...parsePriceLists(body), chunkCount };
   } catch (error) {
-    // The fingerprint shows that the text is the accepted one.
-    if (error instanceof ApiError) throw new UnusablePayloadError('it was accepted by a version with other rules');
+    // Because the fingerprint matches, the service accepted this text earlier, by other rules.
+    if (error instanceof ApiError)
+      throw new UnusablePayloadError('the payload was accepted by a version with other rules');
     throw error;
   }
 }
@@ -110,12 +111,12 @@ type AcceptedPayload = Pick<KeyRecord, 'document_id' | 'fingerprint'>;
 /** A function of its own, so that the bytes are no longer in memory while their values are parsed. @throws UnusablePayloadError */
 async function readAcceptedBody(db: Database, { document_id, fingerprint }: AcceptedPayload) {
   const chunks = await readPayloadChunks(db, document_id);
-  if (chunks === undefined || chunks.length === 0) throw new UnusablePayloadError('chunks of it are missing');
-  // With a chunk as large as the result can be, zlib makes one buffer, instead of many that it has to join.
+  if (chunks === undefined || chunks.length === 0) throw new UnusablePayloadError('payload chunks are missing');
+  // With a `chunkSize` as large as the result can be, zlib fills one buffer, instead of many that it has to join.
   const limits = { maxOutputLength: MAX_CANONICAL_BYTES, chunkSize: MAX_CANONICAL_BYTES };
   const bytes = await inflate(Buffer.concat(chunks), limits).catch(throwUnusable);
   if (sha256(bytes).toString('hex') !== fingerprint) {
-    throw new UnusablePayloadError('it is not the accepted one: its fingerprint differs');
+    throw new UnusablePayloadError('the payload is not the accepted one, because its fingerprint differs');
   }
   return { body: scanJson(bytes, priceListsShape, MAX_PRODUCTS), chunkCount: chunks.length };
 }
@@ -123,8 +124,10 @@ async function readAcceptedBody(db: Database, { document_id, fingerprint }: Acce
 /** @throws UnusablePayloadError for an error of zlib, whose codes are in https://nodejs.org/api/zlib.html#constants */
 function throwUnusable(error: unknown): never {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ERR_BUFFER_TOO_LARGE') throw new UnusablePayloadError('it inflates to more than an accepted one');
-  if (code === 'Z_BUF_ERROR') throw new UnusablePayloadError('its last chunks are missing');
-  if (String(code).startsWith('Z_')) throw new UnusablePayloadError(`it is damaged: ${getErrorMessage(error)}`);
+  if (code === 'ERR_BUFFER_TOO_LARGE')
+    throw new UnusablePayloadError('the payload inflates to more bytes than an accepted one can have');
+  if (code === 'Z_BUF_ERROR') throw new UnusablePayloadError('the last payload chunks are missing');
+  if (String(code).startsWith('Z_'))
+    throw new UnusablePayloadError(`the payload is damaged: ${getErrorMessage(error)}`);
   throw error;
 }

@@ -110,25 +110,29 @@ describe('a stored payload', () => {
   });
 
   test.each<[string, Record<string, unknown>, string]>([
-    ['without chunks', {}, 'chunks of it are missing'],
-    ['without its first chunk', { '0001': packed }, 'chunks of it are missing'],
+    ['without chunks', {}, 'payload chunks are missing'],
+    ['without its first chunk', { '0001': packed }, 'payload chunks are missing'],
     [
       'without a chunk in the middle',
       { '0000': packed.subarray(0, 9), '0002': packed.subarray(9) },
-      'chunks of it are missing',
+      'payload chunks are missing',
     ],
-    ['without its last chunk', { '0000': packed.subarray(0, 30) }, 'its last chunks are missing'],
-    ['with a chunk of text', { '0000': packed.subarray(0, 30), '0001': 'text' }, 'its last chunks are missing'],
-    ['of bytes that are not gzip', { '0000': Buffer.from('damaged') }, 'it is damaged: incorrect header check'],
+    ['without its last chunk', { '0000': packed.subarray(0, 30) }, 'the last payload chunks are missing'],
+    ['with a chunk of text', { '0000': packed.subarray(0, 30), '0001': 'text' }, 'the last payload chunks are missing'],
+    [
+      'of bytes that are not gzip',
+      { '0000': Buffer.from('damaged') },
+      'the payload is damaged: incorrect header check',
+    ],
     [
       'that inflates to more than 32 MiB',
       { '0000': gzipSync(Buffer.alloc(32 * 1024 * 1024 + 1)) },
-      'it inflates to more than an accepted one',
+      'the payload inflates to more bytes than an accepted one can have',
     ],
     [
       'of another request',
       { '0000': gzipSync(model(createPriceListBody(2))) },
-      'it is not the accepted one: its fingerprint differs',
+      'the payload is not the accepted one, because its fingerprint differs',
     ],
   ])('%s is unusable, and the error says why', async (_, chunks, message) => {
     await expect(store(chunks)).rejects.toMatchObject({ name: 'UnusablePayloadError', message });
@@ -139,7 +143,7 @@ describe('a stored payload', () => {
     const chunk = { data: gzipSync(text) };
     await database.client.doc('price_list_requests/document/price_list_payload/0000').set(chunk);
     const attempt = { document_id: 'document', fingerprint: sha256(text) };
-    const message = 'it was accepted by a version with other rules';
+    const message = 'the payload was accepted by a version with other rules';
     await expect(readStoredPayload(database.open().db, attempt)).rejects.toMatchObject({
       name: 'UnusablePayloadError',
       message,

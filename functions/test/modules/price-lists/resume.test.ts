@@ -100,7 +100,7 @@ describe('a resume', () => {
     const calls = database.recordCalls();
     expect(await runResume(record)).toMatchObject({ name: 'UnusablePayloadError' });
     expect(getCommits(calls).filter(isEntries)).toEqual([]);
-    const failure = { failure: 'chunks of it are missing', failure_cause: 'error', failed_tries: 1 };
+    const failure = { failure: 'payload chunks are missing', failure_cause: 'error', failed_tries: 1 };
     expect(await readKey('a')).toMatchObject({ status: 'requires_review', ...failure });
   });
 
