@@ -17,7 +17,7 @@ import { sweepOptions, writeOptions } from './lib/runtime-options';
 import { getTimeLimitMs } from './lib/time-limits';
 import { sweep, type SweepReporter } from './price-lists/sweep';
 
-/** Maximum number of log lines about unreadable records in one sweep. `sweep_ended` has their total. */
+/** Maximum number of log lines about unreadable records in one sweep. `sweep_ended` and `sweep_failed` have the number of such records. */
 const MAX_UNREADABLE_LINES = 10;
 
 const createReporter = (counts: SweepCounts): SweepReporter => ({
@@ -39,8 +39,8 @@ const LAST_RESUME_MS = getTimeLimitMs(sweepOptions, true) - getTimeLimitMs(write
 
 /**
  * Resumes attempts that crashed or failed for a transient cause. Cloud Scheduler calls this every minute, and calls can
- * be repeated or overlap ({@link sweep}). A call ends when no attempt is due, at the time limit of the function, or
- * when the instance stops.
+ * be repeated or overlap ({@link sweep}). A call ends when the resumes that it began have ended. At the time limit of
+ * the function, or when the instance stops, those in progress fail.
  */
 export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * *', retryCount: 0 }, () =>
   runHandler(runSweep),

@@ -1,33 +1,33 @@
 import { sha256 } from './sha256';
 
 export interface ApiKey {
-  /** Identifies the key in log lines and records. For a plain key it is the first 8 hex digits of the digest. */
+  /** Identifies the API key in log lines and records. For a plain API key it is the first 8 hex digits of the digest. */
   name: string;
-  /** The SHA-256 of the key in UTF-8. */
+  /** The SHA-256 of the API key in UTF-8. */
   digest: Buffer;
 }
 
 export interface ApiKeySetting {
   keys: ApiKey[];
-  /** The keys that the setting holds as text instead of as a digest. */
+  /** The API keys that the setting holds as text instead of as a digest. */
   plainKeys: string[];
-  /** Numbers, from 1, of the invalid lines: those that are neither a key, a comment nor blank. */
+  /** Numbers, from 1, of the invalid lines: those that are neither an API key nor a comment nor blank. */
   invalidLines: number[];
 }
 
 const NAMED_DIGEST = /^([a-z\d-]{1,32}):([\da-fA-F]{64})$/;
 
-/** The digest of an empty key, which a request without a key would match. */
+/** The digest of an empty API key, which a request without an API key would match. */
 const DIGEST_OF_NOTHING = sha256('');
 
-/** A digest without its name. As a plain key, it would open the service to anyone who has read the digest. */
+/** A digest without its name. As a plain API key, it would open the service to anyone who has read the digest. */
 const DIGEST_ALONE = /^[\da-fA-F]{64}$/;
 
 /**
- * Parses the API key setting: one key per line, so that a new one can be added before the old one is
- * removed. A line is a name with a digest, such as `acme:<64 hex digits>`, or a plain key. A line that
- * begins with `#` is a comment. Whitespace around a line is ignored. The digest of an empty key, a digest
- * without a name, and any other line with whitespace or a colon are invalid. The valid lines still work.
+ * Parses the setting of API keys: one per line, so that a new one can be added before the old one is removed. A line is
+ * a name with a digest, such as `acme:<64 hex digits>`, or a plain API key. A line that begins with `#` is a comment.
+ * Whitespace around a line is ignored. The digest of an empty API key, a digest without a name, and any other line with
+ * whitespace or a colon are invalid. The valid lines still work.
  */
 export function parseApiKeys(setting: string): ApiKeySetting {
   const parsed: ApiKeySetting = { keys: [], plainKeys: [], invalidLines: [] };

@@ -25,7 +25,7 @@ export const systemClock = {
   },
 };
 
-/** Returns the result of `fn`, or rejects as soon as the signal aborts. A call that has begun then continues. */
+/** Returns the result of `fn`, or rejects as soon as the signal aborts. If `fn` has begun, it continues, but its result is lost. */
 export async function abortable<T>(signal: AbortSignal, fn: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();

@@ -4,8 +4,8 @@ import { findOriginProblem } from './origins';
 
 /**
  * The service's parameters and secrets. No other module reads them. No module calls `value()` while it loads,
- * because Firebase's tools load the functions before all parameters have values. The checks at the start of
- * an instance read the environment.
+ * because Firebase's tools load the functions before all parameters have values. Checks that run during the load
+ * read the environment instead.
  */
 
 /** An invalid setting. Its stack is only its message, so that the loaders of functions print no stack frames. */
@@ -40,7 +40,7 @@ export const instanceLimits = {
   minInstances: defineInt('MIN_INSTANCES', {
     default: 0,
     label: 'Instances that each operation keeps running',
-    description: 'With 0 the first request after a pause waits for a cold start.',
+    description: 'With 0 the first request after an idle time waits for a cold start.',
   }),
   maxInstances: defineInt('MAX_INSTANCES', {
     default: 20,

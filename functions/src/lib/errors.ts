@@ -33,7 +33,7 @@ interface ApiErrorOptions {
   cause?: unknown;
 }
 
-/** The client left before it had the response. */
+/** The client left before its request or its response was complete, or it has got another response, such as the 500 of a stop. */
 export class ClientGoneError extends Error {}
 
 export class ApiError extends Error {
@@ -86,7 +86,7 @@ export class PayloadTooLargeError extends ApiError {
 
 /** The reason that aborts work when the platform stops the instance, or someone stops the command. The work can be repeated. */
 export class StoppedError extends Error {
-  /** @param reserveMs time for failing the running attempts, which can be shorter for a stop than for a timeout */
+  /** @param reserveMs time reserved for failing the running attempts. A stop can reserve less than a timeout */
   constructor(
     message: string,
     readonly reserveMs = FAILURE_RESERVE_MS,

@@ -1,9 +1,9 @@
 /**
- * Google's libraries read many environment variables. Some change the transport under every time limit, others log headers or
- * end a program with a stack trace. google-variables.test.ts lists what the libraries read.
+ * Google's libraries read many environment variables. Some change the transport, on which every time limit relies. Others
+ * log headers, or end a program with a stack trace. google-variables.test.ts lists what the libraries read.
  */
 
-/** Matches the variables that a library of Google may read. Others that it reads belong to proxies, AWS, Node or the system. */
+/** Matches Google's variables. Its libraries also read variables of proxies, AWS, Node and the system, which stay. */
 const GOOGLE = /^(DEBUG_AUTH|DETECT_GCP_|FIRESTORE_|GAE_|GCE_|GCLOUD_|GCP_|GOOGLE_|GRPC_|METADATA_SERVER_)/;
 
 /** What a person or the platform may set: the target, the credentials, the metadata server, and gRPC's own options for TLS, names and traces. */

@@ -1,8 +1,8 @@
 import { PayloadTooLargeError, ValidationError } from './errors';
 
 /**
- * What to read of a JSON text. Nothing else of it becomes a value, so the text cannot make the service build objects, or
- * names of objects, of its own choice (docs/decisions/0003-body-after-key.md).
+ * What to read of a JSON text. Nothing else of it becomes a value, so the sender cannot choose the objects that the service
+ * builds, or the names of their members (docs/decisions/0003-body-after-key.md).
  */
 export type Shape =
   /** A string, number, boolean or null. An object or an array is read as an empty one. */
@@ -88,7 +88,7 @@ class Scanner {
     if (first === MINUS || isDigit(first)) {
       const start = this.#at;
       this.#scanNumber();
-      // Adding 0 makes -0 to 0.
+      // Adding 0 turns -0 into 0.
       return shape && Number(this.text.toString('latin1', start, this.#at)) + 0;
     }
     return this.#scanWord(first);
@@ -170,7 +170,7 @@ class Scanner {
     return true;
   }
 
-  /** Moves after a string. @returns whether it has escapes */
+  /** Moves past a string. @returns whether it has escapes */
   #scanString(): boolean {
     const { text } = this;
     let hasEscapes = false;
@@ -199,7 +199,7 @@ class Scanner {
     return start + 6;
   }
 
-  /** `JSON.parse` decodes escapes. V8's defect concerns only the names of objects, and this is a single string. */
+  /** `JSON.parse` decodes escapes. V8 confuses only names of members (docs/decisions/0003-body-after-key.md), and this is a single string. */
   #decodeString(start: number, hasEscapes: boolean, end = this.#at): string {
     return hasEscapes
       ? (JSON.parse(this.text.toString('utf8', start, end)) as string)
@@ -222,7 +222,7 @@ class Scanner {
     }
   }
 
-  /** Moves after one or more digits. */
+  /** Moves past one or more digits. */
   #scanDigits(): void {
     const { text } = this;
     if (!isDigit(text[this.#at])) this.#fail();

@@ -1,4 +1,4 @@
-/** What a price list's market made of it. Log lines and request records have these facts. */
+/** Whether the market of a price list exists, and whether its currency differs from the request's. */
 
 /** Returns the facts that the log and the request record show (docs/api.md#idempotency). */
 export const getMarketFacts = ({ lists }: { lists: { currency_differs: boolean } | null }) => ({

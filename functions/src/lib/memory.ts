@@ -17,14 +17,13 @@ export const MAX_MEMORY_SHARE = 0.6;
 
 const PROCESS_BYTES = 111 * MIB;
 
-/** Two batches of entries, or of documents, in each of the forms that they have on their way. */
+/** Two batches, of entries or of documents, in all the forms that they take between Firestore and the request. */
 const REQUEST_BYTES = 2 * MIB;
 
 /**
- * What each byte of a body of add price lists can take until its creation ends: 1 for the body itself, which only the scan
- * needs, at most 2.5 for its products, and 2 for their copies, such as the compressed payload, and for what V8 has not
- * collected yet. A product of 59 bytes takes up to 135 as a value, and a character beyond Latin-1 makes each character of
- * its identifier take two bytes.
+ * What each byte of a body of add price lists can take until its creation ends: 1 for the body, which only the scan needs,
+ * at most 2.5 for its products, and 2 for copies, such as the compressed payload, and for garbage. A product of 59 bytes
+ * takes up to 135 as a value. A character beyond Latin-1 makes each character of its identifier take two bytes.
  */
 const HELD_BYTES_PER_BODY_BYTE = 5.5;
 
@@ -40,7 +39,7 @@ export interface FunctionMemory {
   concurrency: number;
 }
 
-/** Returns what all requests of an instance can hold of their data: bodies and what becomes of them, or buffered responses. */
+/** Returns what all requests of an instance can hold of their data: bodies and what the service makes of them, or buffered responses. */
 export const getMaxHeldBytes = ({ memory, concurrency }: FunctionMemory): number =>
   MAX_MEMORY_SHARE * MEMORY_BYTES[memory] - PROCESS_BYTES - concurrency * REQUEST_BYTES;
 

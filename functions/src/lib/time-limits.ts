@@ -6,7 +6,7 @@
  *        30    gRPC sends a ping                         KEEPALIVE_MS.interval
  *        40    without a reply, it replaces the connection           + timeout
  *        45    the longest call, a query, ends           CALL_TIMEOUTS_MS.query
- *        60    the last try begins                       RETRY_MS.outage
+ *        60    the last retry begins                     RETRY_MS.outage
  *
  *     a lease
  *         0 s  a claim, a resume or a renewal reads the key
@@ -31,23 +31,24 @@ export const KEEPALIVE_MS = { interval: 30_000, timeout: 10_000 };
 
 /** The timeout of a call, after which it fails with DEADLINE_EXCEEDED. */
 export const CALL_TIMEOUTS_MS = {
-  /** A read of documents, a page of a query by the SDK, or the count of keys in review. */
+  /** A read of documents, a page of a query by the SDK, or the count of keys that require review. */
   read: 10_000,
   commit: 20_000,
   /**
    * One call of a query without the SDK, or a count of the entries of a list. It is long enough to notice a dead
-   * connection, and short enough for a second try within the 120 s of a read operation.
+   * connection, and short enough for a second call within the 120 s of a read operation.
    */
   query: KEEPALIVE_MS.interval + KEEPALIVE_MS.timeout + 5_000,
 };
 
 /**
- * How long calls are retried. The last try begins at most this long after the first. A timeout or a stop of the work ends both.
+ * How long calls are retried. The last retry begins at most this long after the first call. A timeout or a stop of the work
+ * ends the retries earlier.
  */
 export const RETRY_MS = {
-  /** Covers an outage of almost a minute, or a connection that died silently. For a query, the time begins again after each call that found documents. */
+  /** Covers an outage of almost a minute, or a connection that died silently. For a query of query.ts, the time begins again after each call that found documents. */
   outage: 60_000,
-  /** For each write of a creation after its claim, except that of a failure. Ends when its time is up, its instance stops or its key is lost. */
+  /** For each write of a creation after its claim, except that of a failure. The retries end when the request times out, its instance stops or its attempt has lost the key. */
   attempt: Infinity,
 };
 
@@ -59,11 +60,11 @@ export const RENEWAL_INTERVAL_MS = 20_000;
 
 /**
  * How long only the owner can change a key after a claim, a resume or a renewal. If calls hang, a renewal can come later
- * than that. The owner still owns the key until someone else takes it over.
+ * than that. The owner can still renew the lease until the sweep or an operator acts on the key.
  */
 export const LEASE_DURATION_MS = RENEWAL_INTERVAL_MS + CALL_TIMEOUTS_MS.commit;
 
-/** Time reserved for failing an attempt: as long as a claim or a take-over is retried. */
+/** Time reserved for failing an attempt: as long as the event of a claim or a resume is retried. */
 export const FAILURE_RESERVE_MS = RETRY_MS.outage;
 
 /** Reserved for the response, after the reserve for failing the attempt. */

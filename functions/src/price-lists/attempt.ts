@@ -14,15 +14,15 @@ import { SWEEP_RECOVERY } from './schedule';
 /**
  * An attempt that this process carries out. After the claim or resume, {@link call} makes every write except that of a failure.
  *
- * No timer renews the lease. Instead, each try of a call first renews it if that is due. So an instance
- * without CPU does not keep its lease, and a short attempt makes no extra call.
+ * No timer renews the lease. Instead, {@link call} first renews it if that is due, also before each retry. So an
+ * instance without CPU does not keep its lease, and a short attempt makes no extra call.
  */
 export class Attempt {
   readonly record: KeyRecord;
   #heldUntil: number;
   #renewal: Promise<void> | undefined;
 
-  /** @param limit of its retries: `attempt` for a creation, because a client waits for it, otherwise `outage` */
+  /** @param limit of the retries: `attempt` for a creation, because a client waits for it, otherwise `outage` */
   constructor(
     { record, heldUntil }: Extract<KeyOutcome, { kind: 'owned' }>,
     readonly key: KeyStore,
@@ -60,7 +60,7 @@ export class Attempt {
 }
 
 /**
- * Carries out an attempt that owns its key: writes the entries of both lists in batches, then completes the key. After
+ * Carries out an attempt for its owner: writes the entries of both lists in batches, then completes the key. After
  * an error, fails the attempt. A call that fails may have taken effect, so every step is safe to repeat.
  *
  * @param given the products; undefined for a resume, which reads the stored payload
@@ -85,7 +85,7 @@ export async function runAttempt(
 }
 
 /**
- * Writes the entries of both lists side by side, each list batch by batch. When one list fails, the other stops after
+ * Writes the entries of both lists concurrently, each list batch by batch. When one list fails, the other stops after
  * its current batch. So this process has no write in progress when the attempt fails, unless the signal has aborted.
  */
 async function writeEntries(products: Products, attempt: Attempt): Promise<void> {
@@ -118,7 +118,7 @@ async function fail({ key, record }: Attempt, error: unknown): Promise<KeyOutcom
   try {
     return await applyWithinReserve(key, { kind: 'fail', attempt: record, failure, cause });
   } catch (notStored) {
-    // If nothing took effect, the sweep takes over when the lease has expired.
+    // If the failure was not stored, the sweep takes over the attempt when its lease has expired.
     const reason = `${failure}; the failure could not be stored: ${getErrorMessage(notStored)}`;
     return { kind: 'failed', reason, recovery: SWEEP_RECOVERY };
   }

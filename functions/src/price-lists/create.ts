@@ -35,8 +35,8 @@ export interface CreationResult {
  * Creates both lists of a submission exactly once for its key, if the market exists.
  *
  * @param db its signal aborts early enough to leave the time reserved for failing the attempt
- * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed, payload_too_large;
- * the error of a claim. A claim whose replies were lost may have taken effect. If so, the sweep finishes its attempt.
+ * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed, payload_too_large,
+ * internal_error; the error of a claim, which may have taken effect. If so, the sweep completes its attempt.
  */
 export async function createPriceLists(
   submission: PriceListSubmission,
@@ -59,10 +59,10 @@ export async function createPriceLists(
   return toResult(outcome, cause);
 }
 
-/** A claim without the facts of the market, which each try reads. */
+/** A claim without the facts of the market, which {@link claimKey} reads. */
 type ClaimDraft = Omit<Claim, 'lists'> & { listIds: ListIds };
 
-/** Every try stores the same ids and owner token, so a repeated try recognises its own claim. */
+/** A retry of the claim stores the same ids and owner token, so it recognises a claim that has taken effect. */
 function draftClaim({ info, products }: PriceListSubmission, { apiKeyId }: CreationRequest, db: Database): ClaimDraft {
   return {
     ...listInfoSchema.parse(info),
@@ -77,7 +77,7 @@ function draftClaim({ info, products }: PriceListSubmission, { apiKeyId }: Creat
   };
 }
 
-/** Tries once to claim a key. One commit stores its record, both list documents, the request record and the payload. */
+/** Tries once to claim a key. One commit stores its record, the request record, the payload and, for an existing market, both list documents. */
 async function claimKey(
   key: KeyStore,
   { listIds, ...draft }: ClaimDraft,

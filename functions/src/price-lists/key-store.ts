@@ -17,8 +17,8 @@ export interface KeyStore {
 
 /**
  * Applies an event to a key: reads its record, decides, and commits on the precondition that the record is unchanged
- * (docs/decisions/0008-conditional-commits.md). This is one try, which the caller can repeat: by its owner token, an
- * attempt recognises what an earlier try has written.
+ * (docs/decisions/0008-conditional-commits.md). The caller can repeat this after an error. By the owner token, a
+ * repetition recognises a commit that has taken effect.
  */
 export async function applyEvent({ reference, db }: KeyStore, event: KeyEvent): Promise<KeyOutcome> {
   const startedAt = db.context.clock.elapsedMs();
@@ -32,7 +32,7 @@ export async function applyEvent({ reference, db }: KeyStore, event: KeyEvent): 
   return outcome;
 }
 
-/** Decides what an event makes of a key that has been read. An unreadable record stays as it is, and needs an operator. */
+/** Decides the outcome of an event for a key that has been read. An unreadable record stays as it is, and needs an operator. */
 export function decide(key: KeySnapshot, event: KeyEvent, startedAt: number): Decision {
   if (key.record === 'unreadable')
     return { lists: null, outcome: { kind: 'in_review', recovery: { kind: 'operator' } } };
@@ -51,11 +51,11 @@ export function setRecord(
   if (record.lists !== null && lists !== null) setListDocuments(db, writes, record.lists, lists);
 }
 
-/** Applies an event with retries, within the time reserved for the end of an attempt, even if the signal of the database has aborted. */
+/** Applies an event with retries, within the time reserved for failing an attempt, even if the signal of the database has aborted. */
 export async function applyWithinReserve({ reference, db }: KeyStore, event: KeyEvent): Promise<KeyOutcome> {
   const { clock, signal: ended } = db.context;
   const reserveMs = ended.reason instanceof StoppedError ? ended.reason.reserveMs : FAILURE_RESERVE_MS;
-  const createReason = () => new Error(`no response within the ${reserveMs} ms reserved for the end of an attempt`);
+  const createReason = () => new Error(`no response within the ${reserveMs} ms reserved for failing an attempt`);
   const { signal, cancel } = clock.createTimeout(reserveMs, createReason);
   const key = { reference, db: db.until(signal) };
   return retry(() => applyEvent(key, event), key.db.context, 'outage').finally(cancel);

@@ -6,16 +6,17 @@ import { canResumeAutomatically, getAttemptWaitMs, getRecovery, SWEEP_RECOVERY, 
 
 /**
  * The states of an idempotency key, as pure transitions. key-store.ts reads and writes the record.
- * docs/architecture.md#states-of-a-key draws them.
+ * docs/architecture.md#states-of-a-key draws the states.
  *
  * For any order of events:
  * - A completion with lists is final. An operator can release one without lists.
- * - Only the owner of an attempt renews or completes it, and nobody else fails it before its lease has expired. Ownership
- *   is checked before the lease, so an expired lease takes effect only when the sweep or an operator acts on the attempt.
+ * - Only the owner of an attempt renews its lease or completes the attempt, and nobody else fails the attempt before the
+ *   lease has expired. Ownership is checked before the lease, so an expired lease takes effect only when the sweep or an
+ *   operator acts on the attempt.
  * - An event that is not accepted changes nothing.
  *
- * The time of an event is the read time of the record that it judges. All stored times come from this
- * one clock, Firestore's, so no later event has an earlier time.
+ * The time of an event is the time at which Firestore read the record for it. All stored times come from this one
+ * clock, Firestore's, so no later event has an earlier time.
  */
 export type KeyEvent =
   | { kind: 'claim'; claim: Claim }
@@ -23,14 +24,14 @@ export type KeyEvent =
   | { kind: 'complete'; attempt: AttemptOwner }
   | { kind: 'fail'; attempt: AttemptOwner; failure: string; cause: FailureCause }
   /**
-   * An operator takes over the attempt, or the sweep does (`operator` is null). An attempt with an expired lease fails
-   * instead if the sweep does not resume it (schedule.ts).
+   * An operator takes over the attempt, or the sweep does (`operator` is null). If the sweep may not resume an attempt
+   * (schedule.ts) and its lease has expired, this event fails the attempt instead.
    */
   | { kind: 'resume'; attempt: AttemptOwner; operator: OperatorDecision | null }
   /** An operator gives up the attempt, and frees its key. `attempt` is from the record as the operator read it. */
   | { kind: 'release'; attempt: AttemptOwner; operator: OperatorDecision };
 
-/** Which attempt an event is about, and who sends the event. */
+/** Which attempt an event is about, and the owner that sends the event. A release names the owner in the record. */
 export type AttemptOwner = Pick<Claim, 'document_id' | 'fingerprint' | 'owner'>;
 
 export interface OperatorDecision {
@@ -70,14 +71,14 @@ export type KeyOutcome =
 export interface Decision {
   /** The record to store; undefined if the event changes nothing. */
   record?: KeyRecord;
-  /** The documents to store of both lists; null for a renewal, which changes neither, and for a key without lists. */
+  /** The documents of both lists to store; null for a key without lists, for a renewal, and if the event changes nothing. */
   lists: ListDocuments | null;
   outcome: KeyOutcome;
 }
 
 const LEASE_EXPIRED = 'lease expired before the attempt completed';
 
-/** The owner after a lease expired. It equals no owner token. */
+/** Stored as the owner by an event that finds an expired lease and does not resume the attempt. Equals no owner token. */
 const NO_OWNER = '';
 
 /** Applies an event to a stored record. Every event has an outcome in every state. */
@@ -106,7 +107,7 @@ function getNextRecord(stored: KeyRecord | undefined, event: KeyEvent, now: numb
     case 'fail':
       return isOwned ? fail(stored, event.failure, event.cause, now) : undefined;
     case 'resume':
-      // This event repeats the resume that took the key. The next call renews the lease if that is due.
+      // This event repeats the resume that took over the key. The next call renews the lease if that is due.
       return isOwned ? undefined : resume(stored, event, now);
     case 'release':
       return release(stored, event.operator, now);
@@ -147,7 +148,7 @@ function fail(record: KeyRecord, failure: string, failure_cause: FailureCause, n
   return { ...record, status: 'requires_review', failure, failure_cause, failed_tries, updated_at: now };
 }
 
-/** Returns the record as everyone but its owner sees it: an expired lease has ended the try. */
+/** Returns the record as it counts for everyone except the owner: if its lease has expired, the try has failed. */
 export const settleLease = (record: KeyRecord, now: number): KeyRecord =>
   record.status !== 'processing' || isLeaseHeld(record, now)
     ? record
@@ -186,7 +187,7 @@ function getOutcome(
   sender: AttemptOwner,
   { readAt, startedAt }: ReadMoment,
 ): KeyOutcome {
-  // A claim creates a missing record, so this is another event.
+  // A claim would have created the record, so this event is not a claim.
   if (record === undefined) return { kind: 'deleted' };
   const isOwn = record.owner === sender.owner;
   if (record.status === 'released') return { kind: 'released' };
@@ -195,7 +196,7 @@ function getOutcome(
     case 'processing':
       if (isOwn) return { kind: 'owned', record, heldUntil: startedAt + record.lease_expires_at - readAt };
       if (isLeaseHeld(record, readAt)) return { kind: 'in_progress', retryAfterMs: getAttemptWaitMs(record) };
-      // The owner may still complete the attempt, so the key needs no operator yet, even after its fourth try.
+      // The owner may still complete the attempt, so the key needs no operator yet, even if the sweep would not resume the attempt.
       return { kind: 'in_review', recovery: SWEEP_RECOVERY };
     case 'completed':
       return { kind: 'completed', record, response: required(record.response), isOwn };
@@ -206,7 +207,7 @@ function getOutcome(
   }
 }
 
-/** @throws Error for null, which the schema of key records rules out where this is called */
+/** @throws Error for null, which the schema of key records rules out for all callers */
 function required<T>(value: T | null): T {
   if (value === null) throw new Error('a key record lacks a value that its status requires');
   return value;

@@ -9,7 +9,7 @@ import { applyEvent, type KeyStore } from './key-store';
  * and completes it. An error after the take-over, even while the payload is read, fails the attempt.
  *
  * @param operator who resumes it; null for the sweep
- * @returns as `runAttempt` does, or the state of the key if it could not be taken over. @throws as `retry` does
+ * @returns as `runAttempt` does, or the outcome of the resume if it could not take over the attempt. @throws as `retry` does
  */
 export async function takeOver(
   record: KeyRecord,

@@ -4,7 +4,7 @@ import { SWEEP_INTERVAL_MS, SWEEP_START_MS } from '../lib/time-limits';
 /** Delays from a failure to the resume by the sweep. The n-th delay applies after n failed tries, whatever their causes. */
 const RESUME_DELAYS_MS = [0, 60_000, 300_000];
 
-/** Whether a failure can pass, so that the sweep resumes the attempt. Otherwise the key needs an operator. */
+/** Whether a cause is transient, so that the sweep can resume the attempt. After any other cause, the key needs an operator. */
 const IS_TRANSIENT: Record<FailureCause, boolean> = {
   lease_expired: true,
   stopped: true,
@@ -13,14 +13,14 @@ const IS_TRANSIENT: Record<FailureCause, boolean> = {
   error: false,
 };
 
-/** @returns milliseconds; undefined if the sweep does not resume the attempt of a key in review */
+/** @param record of a key that requires review. @returns milliseconds; undefined if the sweep does not resume the attempt */
 function getResumeDelayMs({ failure_cause, failed_tries }: KeyRecord): number | undefined {
   if (failure_cause === null || !IS_TRANSIENT[failure_cause]) return undefined;
   // A stop does not count as a failed try, so an attempt can require review with no failed try.
   return RESUME_DELAYS_MS[Math.max(failed_tries - 1, 0)];
 }
 
-/** Returns whether the sweep resumes the attempt of a key in review. Otherwise the key needs an operator. */
+/** Returns whether the sweep resumes the attempt of a key that requires review. Otherwise the key needs an operator. */
 export const canResumeAutomatically = (record: KeyRecord): boolean => getResumeDelayMs(record) !== undefined;
 
 export const describeSweepObstacle = ({ failure, failed_tries, failure_cause }: KeyRecord): string =>
@@ -53,22 +53,22 @@ export function getSweepResumeAt(record: KeyRecord): number | null {
 export const getSweepDueAt = (record: KeyRecord): number | null =>
   getSweepResumeAt(record) ?? (record.status === 'requires_review' ? record.updated_at : null);
 
-/** Returns whether the sweep processes a key that its query found. The record decides, and the audit reports a stored time that differs. */
+/** Returns whether the sweep processes a key that its query found. The other fields of the record decide, not `sweep_due_at`. */
 export const isSwept = (record: KeyRecord, readAt: number): boolean => (getSweepDueAt(record) ?? Infinity) <= readAt;
 
-/** After this time, the next sweep has probably resumed an attempt that is due. */
+/** After this time, the next sweep has probably begun to resume an attempt that is due. */
 export const SWEEP_WAIT_MS = SWEEP_INTERVAL_MS + SWEEP_START_MS;
 
 /** What must happen before the same request can succeed. */
 export type Recovery =
-  /** The sweep resumes the attempt, unless its owner completes it before. */
+  /** The sweep resumes the attempt, unless its owner completes it first. */
   | { kind: 'sweep'; retryAfterMs: number }
   /** An operator resumes or releases the attempt. */
   | { kind: 'operator' };
 
 export const SWEEP_RECOVERY: Recovery = { kind: 'sweep', retryAfterMs: SWEEP_WAIT_MS };
 
-/** @param record of a key in review */
+/** @param record of a key that requires review */
 export const getRecovery = (record: KeyRecord): Recovery =>
   canResumeAutomatically(record) ? SWEEP_RECOVERY : { kind: 'operator' };
 

@@ -12,28 +12,28 @@ import { canResumeAutomatically, describeSweepObstacle, isSwept } from './schedu
 export interface SweepResult {
   /** When the key was read, or for `resumed` when it was completed, by Firestore's clock in Unix milliseconds. */
   time: number;
-  /** `left`: the key needs an operator. `deferred`: this sweep could not resolve it, or another process holds or has resolved it. */
+  /** `left`: the key needs an operator. `deferred`: this sweep could not complete it, or another process has changed it. */
   result: 'resumed' | 'deferred' | 'left';
   reason: string | null;
 }
 
 export interface SweepReporter {
-  /** Reports the result for a key. Rejects if it could not be written. A key that needs an operator then stays due. */
+  /** Reports the result for a key. Rejects if the result could not be written. A key that needs an operator then stays due. */
   onResult: (result: SweepResult, record: KeyRecord) => Promise<void> | void;
-  /** Reports a record that does not parse. The sweep then removes it from its index, and changes nothing else. */
+  /** Reports an unreadable record. The sweep then removes the record from its index, and changes nothing else of it. */
   onUnreadable: (path: string) => Promise<void> | void;
 }
 
-/** Maximum number of concurrent resumes. Three of the largest lists take no more than memory.ts counts for them. */
+/** Maximum number of concurrent resumes. Resumes of three of the largest lists take no more memory than memory.ts counts for three creations. */
 export const CONCURRENCY = 3;
 
-/** Number of keys in a page of a pass. */
+/** Number of keys that a pass reads in one call. */
 const KEYS_PER_PAGE = 20;
 
 /**
- * Resumes each attempt that is due (`isSwept`), or reports that its key needs an operator. A pass takes each key once
- * that is due when the pass begins. While work is running, another pass begins every minute, because Cloud Scheduler
- * starts no other sweep before this one ends. Sweeps can overlap with each other, with operators and with clients.
+ * Resumes each attempt that is due (`isSwept`), or reports that its key needs an operator. A pass takes each key that
+ * is due when the pass begins, once. While work is running, another pass begins every minute, because Cloud Scheduler
+ * starts no other sweep before this one ends. A sweep of the command, operators and clients can act at the same time.
  *
  * When the signal of the database aborts, the running resumes fail their attempts.
  *
@@ -74,14 +74,14 @@ export async function sweep(
   if (errors.length > 0 && !signal.aborted) throw errors[0];
 }
 
-/** Reads the keys that are due when this begins, the longest due first, in pages as the caller takes them. */
+/** Yields the keys that are due at its first read, the longest due first. Reads each page when the caller needs it. */
 export async function* readDueKeys(db: Database): AsyncGenerator<SweptKey> {
   let until: number | undefined;
   let last: SweptKey | undefined;
   for (;;) {
     const page = await retry(() => readSweptKeys(db, KEYS_PER_PAGE, last), db.context, 'outage');
     for (const key of page) {
-      // What becomes due later, such as a key that this pass has failed again, is for the next pass.
+      // Leaves a key that becomes due later to the next pass, such as one whose resume in this pass has failed.
       until ??= key.readAt;
       if (key.sweepDueAt > until) return;
       yield key;
@@ -91,7 +91,7 @@ export async function* readDueKeys(db: Database): AsyncGenerator<SweptKey> {
   }
 }
 
-/** Whether a try of the sweep ended with its instance. Its resume runs alone, so that it ends no other work if that happens again. */
+/** Whether an earlier resume of the attempt may have ended its instance. The next resume runs alone, so that it could end no other work. */
 const mayHaveEndedInstance = ({ record }: KeySnapshot): boolean =>
   typeof record === 'object' && record.status === 'processing' && record.failed_tries > 0;
 

@@ -3,13 +3,13 @@ import { getDatabaseId, getFirestoreEmulator } from '../config';
 import { CALL_TIMEOUTS_MS, KEEPALIVE_MS, MAX_PAUSE_MS } from '../time-limits';
 
 /**
- * The gRPC connection for the queries of query.ts. They bypass the Firestore SDK. With it, a read of 100,000 orders
- * would take about three times the memory, and its cold start 1.7 times as long (docs/decisions/0009-past-the-library.md).
+ * The gRPC connection for the queries of query.ts, which bypass the Firestore SDK (docs/decisions/0009-past-the-library.md).
+ * With the SDK, a read of 100,000 orders took about three times the memory, and a cold start 1.7 times as long (November 2026).
  */
 
 /**
- * Options of this channel and of the SDK's. The pings find a connection that died silently. After a failed try to
- * connect, gRPC waits at most about 5 s before the next one; its default is about 120 s.
+ * Options of this channel and of the SDK's. The pings find a connection that died silently. After a connection has
+ * failed, gRPC waits at most about 5 s before it tries again; its default is about 120 s.
  */
 export const CHANNEL_OPTIONS = {
   'grpc.keepalive_time_ms': KEEPALIVE_MS.interval,

@@ -25,7 +25,7 @@ export const DELETED = FieldValue.delete();
 
 let client: Firestore | undefined;
 
-/** Returns the database for the work of one context. All of them share the SDK's client, which holds its connections. */
+/** Returns the database for the work of one context. All databases share the client of the SDK, which holds the connections. */
 export function getDatabase(context: WorkContext): Database {
   client ??= configureClient(getFirestore(getApps()[0] ?? initializeApp(), getDatabaseId()));
   return new Database(client, context);
@@ -33,8 +33,8 @@ export function getDatabase(context: WorkContext): Database {
 
 /**
  * The database for the work of one context. It belongs to the signal of that context: once the signal has aborted, each
- * call rejects with its reason before it is sent. So a try that nobody waits for any more can have any number of calls,
- * and writes nothing.
+ * call rejects with the signal's reason before it is sent. So a function that `retry` no longer waits for sends no
+ * further call, and writes nothing more.
  */
 export class Database {
   /** @param firestore a client that {@link configureClient} has configured. @param calls what tests replace */
@@ -75,7 +75,7 @@ export class Database {
   }
 }
 
-/** The calls of the SDK, each a single try that ends by its timeout. */
+/** The calls of the SDK, each without retries and with a timeout. */
 export type DatabaseCalls = ReturnType<typeof createCalls>;
 
 export const createCalls = (firestore: Firestore, clock: Clock) => ({

@@ -5,9 +5,9 @@ import { StoppedError } from '../errors';
 import { MAX_PAUSE_MS, RETRY_MS, type RetryLimit } from '../time-limits';
 
 /**
- * Retries calls to Firestore after transient errors, within the limits of time-limits.ts. A call must
- * be safe to execute twice: a read, a write of fixed values to fixed ids, or an event of a key. Each
- * try of an event begins by reading the key record.
+ * Retries calls to Firestore after transient errors, within the limits of time-limits.ts. What is retried must
+ * be safe to execute twice: a read, a write of fixed values to fixed ids, or an event of a key, which reads the
+ * key record each time.
  */
 
 const TRANSIENT_CODES = new Set<unknown>([
@@ -21,7 +21,7 @@ const TRANSIENT_CODES = new Set<unknown>([
   status.UNAUTHENTICATED, // also an access token that has just expired
 ]);
 
-/** The codes of a commit whose key record has changed since it was read. The next try reads the record again. */
+/** The codes of a commit whose key record has changed since it was read. The retry reads the record again. */
 const CONFLICT_CODES = new Set<unknown>([status.ALREADY_EXISTS, status.FAILED_PRECONDITION]);
 
 const INITIAL_PAUSE_MS = 250;
@@ -31,11 +31,11 @@ const INITIAL_OVERLOAD_PAUSE_MS = 1_000;
 /**
  * Calls `fn`, and calls it again after a transient error or a conflict, with exponential backoff.
  *
- * Ends as soon as the signal aborts, even during a try. The effect of that try is then unknown. A try of several
- * calls makes no more of them if its database belongs to the same signal (database.ts).
+ * Ends as soon as the signal aborts, even while `fn` runs. The effect of the call in progress is then unknown. `fn` makes
+ * no further call if its database belongs to the same signal (database.ts).
  *
- * @throws the last error of a try, also when time runs out; the signal's reason if no try has failed
- * or the work is stopped
+ * @throws the last error of `fn`, also when time runs out; the signal's reason if `fn` has not failed or
+ * the work is stopped
  */
 export async function retry<T>(fn: () => Promise<T>, context: WorkContext, limit: RetryLimit): Promise<T> {
   const { signal } = context;
@@ -68,7 +68,7 @@ export class Backoff {
     this.#retryUntil = context.clock.elapsedMs() + RETRY_MS[limit];
   }
 
-  /** Waits before the next try. @throws `error` if no time is left or the signal aborts; the reason of a stop */
+  /** Waits before the next retry. @throws `error` if no time is left or the signal aborts; the reason of a stop */
   async wait(error: unknown): Promise<void> {
     const { clock, counters, random, signal } = this.context;
     const pauseMs = getPauseMs(this.#failures, isOverload(error), random);

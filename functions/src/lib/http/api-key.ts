@@ -7,7 +7,7 @@ import { ApiError } from '../errors';
 /** @returns the name of the accepted API key. @throws ApiError api_key_not_configured, invalid_api_key */
 export function requireApiKey(headers: IncomingHttpHeaders, apiKeys: readonly ApiKey[]): string {
   if (apiKeys.length === 0) throw new ApiError('api_key_not_configured', 'the secret API_KEY has no API key');
-  // A key that is missing or empty is invalid, even if the setting holds the digest of an empty key.
+  // A missing or empty API key is invalid, even if the digest of an empty text is among those configured.
   const header = headers['x-api-key']?.toString() ?? '';
   const name = header === '' ? undefined : identifyApiKey(header, apiKeys);
   if (name !== undefined) return name;
@@ -19,13 +19,13 @@ export function requireApiKey(headers: IncomingHttpHeaders, apiKeys: readonly Ap
  * Finds the configured API key that a header holds.
  *
  * Compares SHA-256 digests in constant time, with every configured API key each time. The response
- * time therefore reveals neither a part of a key, nor its length, nor which key matched.
+ * time therefore reveals neither a part of an API key, nor its length, nor which one matched.
  *
  * HTTP does not define how a header encodes characters beyond ASCII: curl sends UTF-8, Python's
  * http.client and `fetch` send Latin-1. Node decodes a header as Latin-1, so its text is compared
  * both as Latin-1 and as UTF-8.
  *
- * @returns the name of the API key; undefined for an invalid key
+ * @returns the name of the API key; undefined for an invalid API key
  */
 export function identifyApiKey(header: string, apiKeys: readonly ApiKey[]): string | undefined {
   const asLatin1 = sha256(header);

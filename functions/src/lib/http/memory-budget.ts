@@ -1,6 +1,6 @@
 /**
- * Counts what the requests of an instance hold in memory, whether their clients are still there or not, and bounds the
- * sum (docs/security.md#request-bodies). A request that holds little is not counted, because the budget leaves room for it.
+ * Counts what the requests of an instance hold in memory, even after their clients have left, and bounds the sum
+ * (docs/security.md#request-bodies). A request that holds little is not counted, because the budget leaves room for it.
  */
 export class MemoryBudget {
   #heldBytes = 0;

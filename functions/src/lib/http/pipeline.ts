@@ -115,7 +115,7 @@ async function readAndScan<Body>(
   const parent = writes ? AbortSignal.any([signal, shutdown.refuseWrites.signal]) : signal;
   const bytes = await readBody(request, body, encoding, parent);
   if (writes) share.tryResize(toHeldBytes(bytes.length));
-  // If the instance dies of this body, it logs no line of the request. This line names who sent it.
+  // If the body ends the instance, no other line of the log names its sender.
   if (bytes.length >= LARGE_BODY_BYTES) logLargeBody({ operation: name, request_id, key_id, bytes: bytes.length });
   return scanBody(bytes, body.shape);
 }

@@ -109,7 +109,7 @@ async function readBytes(request: IncomingMessage, maxBytes: number, signal: Abo
       reject(new ApiError('request_timeout', `no byte of the body arrived for ${BODY_IDLE_TIMEOUT_MS} ms`));
     });
   }, BODY_IDLE_TIMEOUT_MS);
-  // Memory that no byte has been written to takes no space.
+  // A part of the buffer to which nothing has been written takes no memory.
   const body = Buffer.allocUnsafeSlow(Number(request.headers['content-length'] ?? maxBytes));
   let length = 0;
   const collect = (chunk: Buffer) => {
@@ -133,7 +133,7 @@ async function readBytes(request: IncomingMessage, maxBytes: number, signal: Abo
 
 async function inflate(bytes: Buffer, maxBytes: number, chunkSize: number): Promise<Buffer> {
   try {
-    // With a chunk as large as the result can be, zlib makes one buffer, instead of many that it has to join.
+    // With a `chunkSize` as large as the result can be, zlib fills one buffer, instead of many that it has to join.
     return await promisify(gunzip)(bytes, { maxOutputLength: maxBytes, chunkSize });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

@@ -10,14 +10,14 @@ export function prepareRequest(request: IncomingMessage): void {
     if (value !== undefined && !isWellFormed(value)) Reflect.deleteProperty(request.headers, name);
   }
   if (!isCloudRunInstance()) return;
-  // An instance serves one operation, whatever the path. The framework would respond in HTML to a path that it
+  // An instance serves one function, whatever the path. The framework would respond in HTML to a path that it
   // cannot route or decode, such as `*` or `/%ff`.
   request.url = '/';
   for (const name of Object.keys(request.headers))
     if (!KEPT_HEADERS.has(name)) Reflect.deleteProperty(request.headers, name);
 }
 
-/** All headers that reach the framework in an instance. It and its libraries would act on others, such as those of events. */
+/** All headers that reach the framework in an instance. The framework and its libraries would act on other headers, such as those of events. */
 const KEPT_HEADERS = new Set([
   // of HTTP itself
   'connection',
@@ -43,7 +43,7 @@ const KEPT_HEADERS = new Set([
 
 /**
  * Headers that the Functions Framework and firebase-functions copy into the log lines of the request.
- * A value of any other form would let a caller without an API key write its own text to the log.
+ * Without these checks, a caller without an API key could write its own text to the log.
  */
 const LOGGED_HEADERS: Record<string, (value: string) => boolean> = {
   'function-execution-id': (value) => /^[\w-]{1,64}$/.test(value),

@@ -44,7 +44,7 @@ export class Shutdown {
     if (isIdle && this.refuseWrites.signal.aborted) this.#end.resolve(undefined);
   }
 
-  /** Returns when all handlers have ended and all responses are closed, or when the time is up. */
+  /** Returns when all handlers have ended and all responses are closed, at the latest after `STOP_MS.exit`. */
   async stop(): Promise<void> {
     const reason = new StoppedError('the instance is stopping', STOP_RESERVE_MS);
     this.refuseWrites.abort(reason);
@@ -65,7 +65,7 @@ export class Shutdown {
 export const shutdown = new Shutdown();
 
 /**
- * Runs a handler. A stop of the instance waits until the handler ends. It runs outside the `node:domain` of
+ * Runs a handler. A stop of the instance waits until the handler ends. The handler runs outside the `node:domain` of
  * the Functions Framework, because a domain makes every promise many times as expensive. An error
  * that nothing awaits therefore ends the instance (docs/operations.md#shutdown).
  */

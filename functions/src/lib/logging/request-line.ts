@@ -28,13 +28,13 @@ export interface RequestLogEntry {
   error: ApiError | undefined;
 }
 
-/** Logged before the body is scanned, so that it names the sender of a body that ends the instance. */
+/** Logged before the body is scanned, so that the log names the sender even if the body ends the instance. */
 export const logLargeBody = (entry: { operation: string; request_id: string; key_id: string; bytes: number }) =>
   logEvent('INFO', 'large_body', entry);
 
 export function logRequest({ error, phases_ms, ...entry }: RequestLogEntry): void {
   const { operation, status } = entry;
-  // A pause is planned, and a full instance refuses a request so that it lives on. Their 503 is not a failure.
+  // A pause is planned, and an instance without free memory refuses a request to protect itself. Neither 503 is a failure.
   const isFailure = status >= 500 && !(error?.code === 'writes_paused' || error?.code === 'too_many_price_lists');
   const severity = isFailure ? 'ERROR' : status >= 400 ? 'NOTICE' : 'INFO';
   const fields = {

@@ -32,8 +32,8 @@ export interface SweepCounts {
 }
 
 /**
- * @param entry Its `requires_review` is the number of keys in review; undefined if they could not be counted. A
- * sweep that was `interrupted`, because the instance stopped or its time was up, does not count them.
+ * @param entry Its `requires_review` is the number of keys that require review; undefined if they could not be counted.
+ * A sweep that was `interrupted`, because the instance stopped or the time limit was reached, does not count them.
  */
 export const logSweepEnded = (
   entry: SweepCounts & { requires_review: number | undefined; duration_ms: number; interrupted: boolean },

@@ -5,7 +5,7 @@ import type { PriceListInfo } from '../schemas/add-price-lists';
 import { type KeyRecord } from '../schemas/key-record';
 import { getMarketFacts } from '../market-facts';
 
-/** Reads and writes request records, which keep who sent what, and the payloads of their requests. */
+/** Reads and writes request records, which say who sent what, and the payloads of their requests. */
 
 export const newDocumentId = ({ firestore }: Database): string =>
   firestore.collection(collections.priceListRequests).doc().id;
@@ -49,7 +49,7 @@ export function settleRequest(db: Database, writes: Writes, record: KeyRecord): 
   writes.set(requestDocument(db, record.document_id), { released }, { merge: true });
 }
 
-/** @returns the chunks of a payload in their order; undefined if one before another is missing */
+/** @returns the chunks of a payload in their order; undefined if a chunk before the last stored one is missing */
 export async function readPayloadChunks(db: Database, documentId: string): Promise<Buffer[] | undefined> {
   const request = requestDocument(db, documentId);
   const { docs } = await db.get(request.collection(subcollections.payload));

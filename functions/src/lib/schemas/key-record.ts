@@ -38,7 +38,7 @@ const operatorActionSchema = z.object({
   reason: text.nullable(),
 });
 
-/** `RESUME_DELAYS_MS` in price-lists/schedule.ts says when the sweep resumes an attempt after each, if at all. */
+/** `IS_TRANSIENT` in price-lists/schedule.ts says after which causes the sweep resumes an attempt. */
 export const FAILURE_CAUSES = ['lease_expired', 'stopped', 'timeout', 'unavailable', 'error'] as const;
 
 export const KEY_STATUSES = ['processing', 'completed', 'requires_review', 'released'] as const;
@@ -46,7 +46,7 @@ export const KEY_STATUSES = ['processing', 'completed', 'requires_review', 'rele
 /** What a request brings to the record of its key. An attempt keeps all these values except `owner`. */
 const claimSchema = listInfoSchema.extend({
   boq_list_id: text,
-  /** Random id of the request or resume that carries out the attempt. Empty once an expired lease has ended the try. */
+  /** Random id of the request or resume that carries out the attempt. Empty after an event that found an expired lease and did not resume the attempt. */
   owner: text,
   fingerprint: text,
   products_count: z.int(),
@@ -69,7 +69,7 @@ const keyRecordSchema = claimSchema
     response: text.nullable(),
     failure: text.nullable(),
     failure_cause: z.enum(FAILURE_CAUSES).nullable(),
-    /** Number of tries that failed since the claim or the last resume by a person. A stop does not count. */
+    /** Number of tries that failed since the claim or the last resume by an operator. A stop does not count. */
     failed_tries: z.int().nonnegative(),
     actions: z.array(operatorActionSchema),
   })
