@@ -13,7 +13,7 @@ const TESTS = '^(test|[^/]+/test)/';
 /** Files directly below lib/, and those of lib/logging, which every layer may import. */
 const GROUND = 'lib/([^/]+\\.ts$|logging/)';
 
-/** The folders that a folder of functions/src may import, besides itself and the ground. */
+/** The folders that a folder of functions/src may import, besides itself and the files of GROUND. */
 const LAYERS = {
   'lib/schemas': [],
   'lib/logging': ['lib/schemas'],

@@ -46,7 +46,7 @@ export default {
   workerIdleMemoryLimit: '1GB',
   // On a busy machine, an idle worker can need more than Jest's half second to end.
   workerGracefulExitTimeout: 5_000,
-  // Ends only a test that hangs. On a busy machine, a test can take twenty times as long as usual. If Jest gave up on it, it would
-  // continue beside the next test and disturb that test.
+  // Ends only a test that hangs. On a busy machine, a test can take twenty times as long as usual. A test that Jest gives up on
+  // continues, and would disturb the next test.
   testTimeout: 600_000,
 };

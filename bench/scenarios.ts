@@ -190,7 +190,7 @@ const HEAP = { NODE_OPTIONS: `${MEMORY_PROBE_ENV.NODE_OPTIONS} --max-old-space-s
 
 const { maxBytes } = PRICE_LISTS_BODY_LIMITS;
 
-/** The fields in which a key record differs after its process was killed. */
+/** Turns a completed key record into the record that a killed process leaves. */
 const CRASHED = { status: 'processing', owner: 'crashed', response: null, lease_expires_at: 1, sweep_due_at: 1 };
 
 /** Measures the peak memory of an instance that creates as many of the largest lists as it accepts at once, and of a sweep that resumes them. */

@@ -86,7 +86,7 @@ async function compareDescriptions(earlier: string, accepted: Breaks, folder: st
   const before = join(folder, 'before.json');
   const report = join(folder, 'diff.json');
   writeFileSync(before, await git('show', `${earlier}:docs/openapi.json`));
-  // Without these variables, Redocly asks the registry for a newer version of itself and reports its use.
+  // Without these variables, Redocly would ask the registry for a newer version of itself, and report its use.
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   const options = ['--format', 'json', '--output', report, '--fail-on', 'none'];
   const command = ['node_modules/@redocly/cli/bin/cli.js', 'diff', before, 'docs/openapi.json', ...options];

@@ -97,7 +97,7 @@ while IFS=$'\t' read -r member role; do
     "  gcloud projects remove-iam-policy-binding $project --member=$member --role=$role"
 done < <(grep -E '^all(Authenticated)?Users'$'\t' <<< "$policy")
 
-# Indexes. The command has no --force, so that Firebase's tools delete no index, which may belong to another system.
+# Indexes. The command has no --force, so Firebase's tools delete no index. An index may belong to another system.
 compare_indexes() {
   local lacking unready index state
   firebase firestore:indexes --json "${of_database[@]}" > "$folder/indexes" || { cat "$folder/indexes" >&2; exit 1; }

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 
 /**
  * Parses the arguments of a program. `--help` prints the usage and ends the program with exit code 0. An argument that the
- * program does not accept ends it with 64.
+ * program does not accept ends the program with exit code 64.
  *
  * @param usage printed for `--help`, and after the message about a wrong argument
  * @param config the configuration of `parseArgs` in node:util, without `help`

@@ -23,7 +23,7 @@ const functionSchema = z.object({
 const versionPath = (projectId: string, version: string) =>
   `v1/projects/${projectId}/secrets/API_KEY/versions/${version}`;
 
-/** Says why a version cannot be read, with the command that helps. @returns undefined if it can be read, or does not exist */
+/** Says why a version cannot be read, and what to do. @returns undefined if it can be read, or does not exist */
 async function findUnreadable(projectId: string, ask: AskGoogle, version: string): Promise<Problem | undefined> {
   const found = await ask('secretmanager', versionPath(projectId, version), versionSchema);
   if (found === undefined || found.state === 'ENABLED') return undefined;

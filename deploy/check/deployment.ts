@@ -1,6 +1,6 @@
 import type { DeployManifest } from './manifest';
 
-/** The arguments of deploy:check, and what it has read from the repository. */
+/** The project to check, and what deploy:check has read from the repository. */
 export interface Deployment {
   projectId: string;
   manifest: DeployManifest;

@@ -22,7 +22,7 @@ export async function readAccessToken(env: NodeJS.ProcessEnv): Promise<string | 
 
 /**
  * @param token without a token, every request fails with a GoogleRequestError
- * @param endpoint replaces `https://<host>` by `<endpoint>/<host>`, for tests
+ * @param endpoint replaces `https://<host>` with `<endpoint>/<host>`, for tests
  */
 export function createGoogleClient(projectId: string, token: string | undefined, endpoint = 'https:/'): AskGoogle {
   return async <T>(api: string, path: string, schema: z.ZodType<T>): Promise<T | undefined> => {
@@ -52,7 +52,7 @@ export function parseAnswer<T>(host: string, text: string, schema: z.ZodType<T>)
   }
 }
 
-/** @throws Error for an endpoint on another machine, because the endpoint receives the token of the person who deploys */
+/** @throws Error for an endpoint other than http://127.0.0.1:<port>, because it receives the token of the person who deploys */
 export function readEndpoint({ GOOGLE_API_ENDPOINT: endpoint }: NodeJS.ProcessEnv): string | undefined {
   if (endpoint === undefined || /^http:\/\/127\.0\.0\.1:\d+$/.test(endpoint)) return endpoint;
   throw new Error(

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
-/** The functions of the deploy package with their options, and its parameters, as Firebase's tools read them. */
+/** The functions of the deploy package with their options, and the parameters of the package, as Firebase's tools read them. */
 export interface DeployManifest {
   endpoints: Record<string, object>;
   params: ManifestParam[];

@@ -3,7 +3,7 @@ import type { AskGoogle } from './google-api';
 
 export type Problem = [detail: string, fix: string];
 
-/** What a check has found, to be printed although it is no problem. */
+/** A result that the program prints although it is no problem. */
 export interface Fact {
   fact: string;
 }

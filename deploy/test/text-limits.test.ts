@@ -55,7 +55,7 @@ test.each<[what: string, limit: number, sent: number]>([
   expect(sent).toBeLessThanOrEqual(limit);
 });
 
-test('a line of the log stays below the 256 KiB of an entry, and a label below 1,024 characters, whatever is logged', () => {
+test('whatever is logged, a log line stays below the 256 KiB that an entry can have, and a label below 1,024 characters', () => {
   const lines: string[] = [];
   takeConsoleLines(([line]) => lines.push(String(line)) > 0);
   // A request logs what a client chooses only in these fields. The other fields are numbers, ids, or texts of the service.

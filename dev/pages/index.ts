@@ -54,7 +54,7 @@ export function createPageRoutes(apiKey: string): GetRoute {
   };
 }
 
-/** Allows inline styles, which the scripts of Swagger UI and of the diagrams set. Everything else must come from this server. */
+/** Allows scripts of this server only, and the inline styles that Swagger UI and the diagrams set. */
 const SCRIPTED_POLICY = formatPolicy({
   'default-src': "'none'",
   'script-src': "'self'",

@@ -21,7 +21,7 @@ const watch = [
   sources,
   ...(inspect ? ['--inspect'] : []),
 ];
-// tsx waits for ever if the same Ctrl-C ends the server first. In their own process group, neither gets a Ctrl-C from the terminal.
+// tsx waits for ever if the same Ctrl-C ends the server first. In a process group of their own, tsx and the server get no Ctrl-C.
 const watched = spawn(
   process.execPath,
   ['--disable-warning=ExperimentalWarning', ...watch, 'dev/server/start.ts', '--sources'],

@@ -58,7 +58,7 @@ function readBuild(deployPackage: string, programs: string): Map<string, string>
   return new Map(shipped.map(([name, folder, file]) => [`${name}/${file}`, readFileSync(join(folder, file), 'utf8')]));
 }
 
-test('a build in another folder, on another day, without Git and with other npm settings has the same bytes, and names no folder', async () => {
+test('a build in another folder, on another day, without Git and with other npm settings has the same bytes, and does not name its folder', async () => {
   const programs = join(parent, 'programs');
   await runProgram(process.execPath, ['dev/build/bundle-programs.mjs', programs]);
   const first = readBuild(DEPLOY_PACKAGE, programs);

@@ -115,7 +115,7 @@ export class Indexes {
       }));
   }
 
-  /** Returns the indexes in the override of a field, of the nearest map around it, or of `*`. Without overrides, they are automatic. */
+  /** Returns the indexes of a field: those in its override, in that of the nearest map around it, or in that of `*`, or the automatic ones. */
   private getFieldIndexes(group: string, path: FieldPath): readonly FieldIndex[] {
     const overrides = this.definitions.fieldOverrides ?? [];
     if (overrides.length === 0) return AUTOMATIC;
