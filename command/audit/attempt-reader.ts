@@ -16,7 +16,7 @@ import { PRICE_OF } from './expected';
 /** Number of counted entries that Firestore bills as one document read. */
 const COUNTED_PER_READ = 1_000;
 
-/** Reads a stored payload, or why it cannot be used. */
+/** Reads a stored payload. Returns an error that says why, if the payload cannot be used. */
 export const readPayload = (
   attempt: Pick<KeyRecord, 'document_id' | 'fingerprint'>,
   db: Database,
@@ -38,7 +38,7 @@ export class AttemptReader {
     private readonly onRead: (documentReads: number) => void,
   ) {}
 
-  /** Calls `fn`, and again after a transient error. @param documentReads number of documents that one call reads */
+  /** Calls `fn`, and calls it again after a transient error. @param documentReads number of documents that one call reads */
   async read<T>(fn: () => Promise<T>, documentReads: number): Promise<T> {
     this.documentReads += documentReads;
     this.onRead(this.documentReads);

@@ -13,7 +13,7 @@ import { createReporter, type Violation } from './violation';
 /** The stored fields of a document. */
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A stored payload, or why it cannot be used. */
+/** A stored payload, or the error that says why it cannot be used. */
 export type StoredPayload = StoredSubmission | UnusablePayloadError;
 
 /** The records of an attempt, besides the key record. */
@@ -79,7 +79,7 @@ function checkRequest(attempt: KeyRecord, request: Fields | undefined, payload: 
   return names.length === 0 ? [] : [report('request', `differs from its attempt: ${names.join(', ')}`)];
 }
 
-/** Returns the names of the fields that only the request record holds, if their values can be those of no request or of another payload. */
+/** Returns the names of invalid fields among those that only the request record holds. The number of chunks must be that of the payload. */
 function findInvalidFields({ request_id, payload_chunks }: Fields, payload: StoredPayload): string[] {
   const isCount =
     payload instanceof UnusablePayloadError
@@ -186,7 +186,7 @@ function checkList(
   return violations;
 }
 
-/** Checks the document of a list, which the commit of each event but a renewal writes with the key record. */
+/** Checks the document of a list, which the commit of each event except a renewal writes with the key record. */
 function checkListDocument(attempt: KeyRecord, lists: KeyLists, kind: ListKind, document?: Fields): Violation[] {
   const { boq_list_id, status } = attempt;
   const report = createReporter(boq_list_id, getListPath(kind, lists));

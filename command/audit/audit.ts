@@ -109,13 +109,13 @@ class Auditor {
       if (this.#known.has(path)) return;
       const attempt = await this.#readAttempt(request);
       if (attempt === 'none') {
-        const message = 'belongs to no present or released attempt of a key';
+        const message = 'belongs to no current or released attempt of a key';
         this.#report(createReporter(null, path)('reference', message));
       } else if (attempt === 'released') await this.#checkReleased(request);
     });
   }
 
-  /** Checks the request record, the payload and the lists of an attempt that was released before its key was claimed again. Each must be `failed`. */
+  /** Checks the request record, the payload and the lists of an attempt that was released before its key was claimed again. Both lists must be `failed`. */
   async #checkReleased(request: QueryDocumentSnapshot): Promise<void> {
     this.#counts.attempts += 1;
     this.#known.add(request.ref.path);
@@ -173,7 +173,7 @@ class Auditor {
     }
   }
 
-  /** Returns the key record whose current attempt a request began, or what else the request is. */
+  /** Returns the key record if the request began its current attempt, and otherwise what the records say about the request. */
   async #readAttempt(found: DocumentSnapshot): Promise<KeyRecord | 'released' | 'none' | 'unknown'> {
     const boqListId: unknown = found.get('info.boq_list_id');
     if (typeof boqListId !== 'string') return 'none';
@@ -195,7 +195,7 @@ class Auditor {
       const read = isValid ? key : await this.#reader.read(() => readKey(this.db, key.reference), 1);
       const present = isReadable(read) ? read : key;
       if (isSameState(key.record, present.record)) {
-        // A renewal or another due time does not change the state, so the record is checked as it is now.
+        // A renewal or a change of the due time does not change the state, so the record is checked as it is now.
         for (const violation of [...checkKey(present), ...violations]) this.#report(violation);
         this.#count(key.record, documents);
         return;

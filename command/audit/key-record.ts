@@ -13,7 +13,7 @@ export const createKeyReporter = ({ boq_list_id }: Pick<KeyRecord, 'boq_list_id'
 /** How long ago a lease may have expired without a violation. Several sweeps run in this time. */
 const EXPIRED_LEASE_GRACE_MS = 5 * 60_000;
 
-/** How long a key in review can be due without a violation. */
+/** How long a key that requires review can be due without a violation. */
 const OVERDUE_MS = 60 * 60_000;
 
 export function checkKey({ record, sweepDueAt, readAt }: ReadableKey): Violation[] {
@@ -22,7 +22,7 @@ export function checkKey({ record, sweepDueAt, readAt }: ReadableKey): Violation
   const violations: Violation[] = [];
   if (status === 'processing' && owner === '') violations.push(report('key_record', 'is processing without an owner'));
   if (status === 'released' && actions.at(-1)?.action !== 'release')
-    violations.push(report('key_record', 'is released without that action'));
+    violations.push(report('key_record', 'is released, but its last action is not a release'));
   const due = describeWrongDueTime(record, sweepDueAt) ?? describeDelay(record, sweepDueAt, readAt);
   if (due !== undefined) violations.push(report('sweep_due_at', due));
   const lease = status === 'processing' ? describeWrongLease(record, readAt) : undefined;
@@ -42,7 +42,7 @@ function describeWrongDueTime(record: KeyRecord, sweepDueAt: number | null): str
   return `has ${stored} in sweep_due_at, but must have ${dueAt === null ? 'none' : toTimeText(dueAt)}`;
 }
 
-/** Checks that a sweep has processed a key in review that was due, and that its failure does not delay the sweep. */
+/** Checks that a sweep has processed a due key that requires review, and that the time of its failure is not in the future. */
 function describeDelay(record: KeyRecord, sweepDueAt: number | null, readAt: number): string | undefined {
   const { status, updated_at } = record;
   if (status !== 'requires_review') return undefined;

@@ -45,8 +45,8 @@ export function createProgram(terminal: Terminal, act: Act): Command {
 
 const createProjectHelp = () => `
 The command connects to the Firestore at FIRESTORE_EMULATOR_HOST, if that is
-set. Otherwise, a project whose id begins with demo- is local, at
-127.0.0.1:8080, and any other is in production. For production, sign in with
+set. Otherwise it connects to 127.0.0.1:8080 if the id of the project begins
+with demo-, and to production if not. For production, sign in with
 gcloud auth application-default login.
 
 Put -- before an id that begins with a hyphen: ${getProgram()} show -- -id
@@ -104,7 +104,9 @@ function addResolvingCommands(program: Command, act: Act): void {
     .command('resume')
     .description('Complete the lists of one or more keys from their stored payloads. You can stop and repeat a resume.')
     .argument('[id...]', ID_HELP)
-    .addOption(new Option('--cause <cause>', 'resume all keys that failed for this cause').choices(FAILURE_CAUSES))
+    .addOption(
+      new Option('--cause <cause>', 'resume all keys that require review for this cause').choices(FAILURE_CAUSES),
+    )
     .option('--dry-run', 'print which keys would be resumed, and write nothing')
     .option('--reason <text>', REASON_HELP, parseText)
     .option('--by <name>', BY_HELP, parseText)
@@ -145,7 +147,7 @@ function addCommandsOfAllKeys(program: Command, act: Act): void {
     .action((options: AuditCommandOptions) => act((context) => auditRecords(options, context)));
 }
 
-/** Parses a text that must not be blank. Without this, an unset variable in `--project "$project"` would choose another project. */
+/** Parses a text that must not be blank. Without this check, an unset variable in `--project "$project"` would choose another project. */
 function parseText(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('The text is empty.');
   return text;

@@ -10,8 +10,8 @@ import { CommandError, describeCredentials, describeError } from './errors';
 import type { Target } from './target';
 
 /**
- * Checks whether a command can reach its database, so that an operator who forgot a step learns it within
- * seconds. All later calls are retried for a minute.
+ * Checks whether a command can reach its database, so that an operator who forgot a step learns that within
+ * seconds. Without this check, the first call would be retried for a minute, as all later calls are.
  */
 
 const CREDENTIALS_TIMEOUT_MS = 6_000;

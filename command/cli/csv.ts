@@ -13,7 +13,7 @@ const FORMULA = new Set('=+-@＝＋－＠');
 /**
  * Formats a text so that no spreadsheet takes a part of it for a formula: an apostrophe precedes a character that begins a formula
  * at the start of the text or, if the spreadsheet's list separator is not a comma, after a semicolon, a tab or a line break.
- * Quotation marks, spaces and invisible characters can precede it.
+ * Quotation marks, spaces and invisible characters can precede such a character.
  */
 function disarm(text: string): string {
   let result = '';

@@ -5,7 +5,7 @@ import { UnusablePayloadError } from '../../functions/src/price-lists/payload';
 /** An error whose message is printed unchanged. */
 export class CommandError extends Error {}
 
-/** An output cannot be written, so the command stops as after Ctrl-C. price-lists.ts prints why. */
+/** An output cannot be written, so the command stops as after Ctrl-C. price-lists.ts prints the cause. */
 export class OutputError extends StoppedError {
   constructor() {
     super('Stopped by an output that cannot be written');

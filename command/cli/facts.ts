@@ -17,10 +17,11 @@ import type { WorkContext } from '../../functions/src/lib/work-context';
 /** Collects the facts about a key that `--json` prints. format.ts turns them into text. */
 
 /**
- * What happens next to a key, or what a person can do: wait until its attempt ends (`wait`) or the sweep resumes it
- * (`sweep`), resume or release it, or have the client send the request again (`send`); null for ready lists.
+ * What an operator does next about a key: wait until its attempt ends (`wait`) or the sweep resumes it (`sweep`),
+ * resume or release it, or have the client send the request again (`send`); null for ready lists.
  *
- * A key without lists can be released if the client sends another `market_id`, or its market has been created.
+ * A completed key without lists needs a release only if the client wants to send another `market_id`, or its market has
+ * been created since.
  */
 export type NextStep = 'wait' | 'sweep' | 'resume' | 'release' | 'send' | null;
 

@@ -55,7 +55,7 @@ function formatCauses(all: readonly KeySummary[], now: number): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Says how to see all keys, and how to resume many that are unresolved. */
+/** Says how to see all keys, and how to list those with the most frequent cause, which one command can resume. */
 export function formatRest(
   keys: readonly KeySummary[],
   limit: number,
@@ -67,10 +67,10 @@ export function formatRest(
   const byCause = Map.groupBy(keys.filter(needsOperator), ({ failure_cause }) => failure_cause);
   const [[cause] = []] = [...byCause].sort(([, a], [, b]) => b.length - a.length);
   if (!isDefault || cause === undefined || cause === null) return rest;
-  return `${rest}All keys of this cause: ${formatVerb('resume', options)} --dry-run --cause ${cause}\n`;
+  return `${rest}Most often the cause is ${cause}. List its keys: ${formatVerb('resume', options)} --dry-run --cause ${cause}\n`;
 }
 
-/** Says how many attempts are in progress, and when the last lease ends. By default `list` does not show their keys. */
+/** Says how many attempts are in progress, and when the last lease ends. By default `list` omits the keys of these attempts. */
 export function formatInProgress(records: readonly KeyRecord[]): string {
   if (records.length === 0) return 'No attempt is in progress.\n';
   const until = formatTime(records.reduce((latest, { lease_expires_at }) => Math.max(latest, lease_expires_at), 0));

@@ -8,7 +8,7 @@ import { quote } from './text';
 
 /**
  * Writes a file that does not exist yet. The file gets its name when it is complete, so an incomplete file never looks
- * complete and never prevents a second try.
+ * complete, and you can repeat the command after an error.
  *
  * @throws CommandError if the file exists or cannot be written; an error of `content`
  */

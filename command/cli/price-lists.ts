@@ -7,7 +7,7 @@ import { runPriceLists } from './main';
 
 /** Operators inspect and resolve keys with `npx --no -- price-lists`: see docs/runbook.md. */
 
-// No warning of Node helps an operator, such as the one that Google's library emits where it finds no metadata server.
+// Warnings of Node do not help an operator, for example the one that Google's library emits if it finds no metadata server.
 process.removeAllListeners('warning');
 
 const stop = new AbortController();
@@ -21,7 +21,7 @@ function failOutput(error: NodeJS.ErrnoException): void {
   stop.abort(new OutputError());
 }
 
-/** Returns the stream of an output. Replaces Node's stream of a file, because it ignores that a full disk cut a write short. */
+/** Returns the stream of an output. Replaces Node's stream for a file, which does not notice if a full disk cuts a write short. */
 function openOutput(fd: number, stream: NodeJS.WriteStream): NodeJS.WritableStream {
   if (stream instanceof Socket) return stream.on('error', failOutput);
   const file = new Writable({
@@ -51,8 +51,8 @@ function abortOnSignals(): AbortSignal {
 
 const result = runPriceLists(process.argv.slice(2), { stdin: process.stdin, stdout, stderr }, abortOnSignals);
 
-// Node uses this exit code if it has nothing left to wait for before the command has a result. It is set after the
-// arguments are parsed, because commander would use it as the exit code of its help.
+// Node uses this exit code if it has nothing left to wait for before the command has a result. The code is set after
+// the arguments are parsed, because commander would use it as the exit code of its help.
 process.exitCode = 1;
 
 void result.then((code) => {

@@ -14,9 +14,10 @@ import { CommandError } from './errors';
 const MESSAGES = {
   key_in_progress: 'The attempt is in progress under another owner. Wait until it ends.',
   key_deleted:
-    'The key record was deleted after this command had read it. Run the audit, which names what the attempt left.',
+    'The key record was deleted after this command had read it. Run the audit, which names the documents that the attempt left.',
   key_released: 'The key was released. The client can send the request again.',
-  key_in_review_again: 'The attempt failed again after this command had read the key. Look at the key first.',
+  key_in_review_again:
+    'The key changed after this command had read it, and requires review again. Show the key before you decide.',
   lists_ready: 'The key is completed, so there is nothing to release.',
 } as const;
 
@@ -44,7 +45,7 @@ export type Completion = Pick<Extract<KeyOutcome, { kind: 'completed' }>, 'respo
 
 /**
  * Resumes an attempt for an operator, if it requires review or its lease has expired. Afterwards its lists are ready
- * and the response is stored. A resume can be stopped at any point and repeated. If two run at the same time, one is rejected.
+ * and the response is stored. A resume can be stopped at any point and repeated. If two run at the same time, one of them is rejected.
  *
  * @returns the stored response. `isOwn` is false if another process completed the key, so this resume did nothing or was overtaken
  * @throws ResolutionError; the error that ended the try, such as UnusablePayloadError; as `takeOver` does

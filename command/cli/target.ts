@@ -28,7 +28,7 @@ export function resolveTarget(options: TargetOptions): Target {
   return { project, database, address: getVariable('FIRESTORE_EMULATOR_HOST') ?? local };
 }
 
-/** Returns a variable of the environment. One that is empty counts as unset. */
+/** Returns a variable of the environment; undefined if it is unset or empty. */
 const getVariable = (name: string) => (process.env[name] === '' ? undefined : process.env[name]);
 
 /** Sets the environment variables by which Google's libraries and functions/src find the target. */

@@ -1,17 +1,17 @@
 import { basename, relative } from 'node:path';
 import stringWidth from 'string-width';
 
-/** Matches the characters that a person sees: all others could look like nothing or like a space, or command a terminal. */
+/** Matches the characters that a person sees: all others could look like nothing or like a space, or control a terminal. */
 const VISIBLE =
   /^[[\p{L}\p{M}\p{N}\p{P}\p{S} ]--[\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{1d159}]]$/v;
 
 /** Returns whether a person sees a character in a terminal, a page or a spreadsheet. A space counts as seen. */
 export const isVisible = (character: string): boolean => VISIBLE.test(character);
 
-/** Escapes the characters of stored text that nobody sees, as JSON does, so that no terminal obeys them and no two texts look alike. */
+/** Escapes the characters of stored text that nobody sees, as JSON does, so that no terminal obeys them and no difference stays invisible. */
 export const escapeControls = (text: string): string => escapeUnless(isVisible, text);
 
-/** As {@link escapeControls}, but keeps line feeds. JSON keeps its meaning. */
+/** As {@link escapeControls}, but keeps line feeds. JSON text keeps its value. */
 export const escapeJsonControls = (json: string): string =>
   escapeUnless((character) => character === '\n' || isVisible(character), json);
 
@@ -27,14 +27,14 @@ export const quote = (text: string): string => escapeControls(JSON.stringify(tex
 /** The maximum length of an id in messages; longer ids are cut. */
 const MAX_ID_LENGTH = 100;
 
-/** Returns an id in quotation marks. Cuts a long one, which would hide the text around it. */
+/** Returns an id in quotation marks. Cuts a long id, which would hide the text around it. */
 export const quoteId = (id: string): string => (isShort(id) ? quote(id) : `${quote(id.slice(0, MAX_ID_LENGTH))}…`);
 
 /** Returns a word as you type it at a shell. */
 export const quoteForShell = (word: string): string =>
   /^[\w:./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
-/** Returns what starts this command: npx in a clone, or node with the file of a release. With `--no`, npx installs no package, and with `--` it takes no option for its own. */
+/** Returns what starts this command: npx in a clone, or node with the file of a release. With `--no`, npx installs no package, and with `--` it leaves all options to the command. */
 export function getProgram(file = process.argv[1] ?? ''): string {
   return basename(file) === 'price-lists.cjs' ? `node ${quoteForShell(relative('', file))}` : 'npx --no -- price-lists';
 }

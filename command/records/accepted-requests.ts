@@ -91,7 +91,7 @@ function toRow(
   };
 }
 
-/** Takes a fact that is missing for the usual one, so that a malformed record is no outcome of its own. */
+/** Counts a missing fact as the usual one, so that malformed records need no further outcome. */
 const readOutcome = (request: DocumentSnapshot): Outcome =>
   getOutcome({
     market_found: request.get('market_found') !== false,

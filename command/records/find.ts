@@ -146,8 +146,8 @@ export const SUBCOLLECTION_OF = {
 } as const satisfies Record<AttemptCollection, string>;
 
 /**
- * Finds the next document of a collection that has entries or payload chunks, even if it does not exist. Reads one
- * entry or chunk, because a query of the collection does not find documents that do not exist.
+ * Finds the next document of a collection that has entries or payload chunks, even if the document does not exist. Reads
+ * one entry or chunk, because a query of the collection does not find documents that do not exist.
  *
  * @param after id of the previous document; '' for the first
  */

@@ -25,7 +25,7 @@ export async function auditRecords(
   const format = json === true ? toViolationLine : formatViolation;
   const onViolation = (violation: Violation) => terminal.print(format(violation, targetOptions));
   let shownAt = startedAt;
-  // An audit can take many minutes without a violation.
+  // Shows progress, because an audit can take many minutes without a violation.
   const onRead = (documentReads: number) => {
     if (terminal.streams.stderr.isTTY !== true || workContext.clock.elapsedMs() - shownAt < PROGRESS_MS) return;
     shownAt = workContext.clock.elapsedMs();
@@ -76,7 +76,7 @@ function formatReport(report: AuditReport, sampleSize: number): string {
     sampleSize === 0 || not_compared === 0
       ? ''
       : ` The entries of ${count(not_compared, 'attempt')} were only counted, because the payload cannot be read.`;
-  const all = except === '' ? 'All entries of readable keys' : 'Entries';
+  const all = except === '' ? 'All entries of the current attempts of readable keys' : 'Entries';
   const checked = `Checked ${count(keys, 'key')} with ${count(attempts, 'attempt')}. ${all} were ${entries}.${except}`;
   const facts =
     `For information: ${count(report.without_lists, 'completed key')} without lists, ` +

@@ -22,7 +22,7 @@ export interface CommandContext {
 
 export type MatchedKey = FoundKey & { key: ReadableKey };
 
-/** @throws CommandError for no key or several, or for one that cannot be read */
+/** @throws CommandError if no key or several keys match, or if the record of the key is unreadable */
 export async function findKey(id: string, context: CommandContext): Promise<MatchedKey> {
   const { db, workContext } = context;
   const read = <T>(fn: () => Promise<T>) => retry(fn, workContext, 'outage');
@@ -33,7 +33,7 @@ export async function findKey(id: string, context: CommandContext): Promise<Matc
     const paths = documents.map(({ ref }) => ref.path).join(' and ');
     if (paths !== '')
       throw new DocumentError(`No key refers to ${paths}, which exists. This is a fault: report it.`, documents);
-    throw new CommandError(`No accepted request matches ${quoteId(id)}. Check the id and --project.`);
+    throw new CommandError(`No accepted request matches ${quoteId(id)}. Check the id, --project and --database.`);
   }
   if (others.length === 0) {
     const { key } = first;

@@ -43,7 +43,7 @@ export async function list({ status, limit, json }: ListOptions, context: Comman
   return 0;
 }
 
-/** Reads the keys of a query. @returns also the paths of the records that do not parse */
+/** Reads the keys of a query. @returns the readable keys, and the paths of unreadable records */
 export async function readKeys(
   query: Query,
   { db, workContext }: CommandContext,

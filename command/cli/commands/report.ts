@@ -47,7 +47,7 @@ export async function report(options: ReportOptions, context: CommandContext): P
 }
 
 interface ReportRow extends RequestRow {
-  /** For the current attempt of a key. */
+  /** What an operator does next; null for an earlier attempt of the key. */
   next: NextStep;
 }
 

@@ -19,7 +19,7 @@ export async function sweepKeys({ dryRun, json }: SweepCommandOptions, context: 
   const { terminal, db, workContext } = context;
   const { signal } = workContext;
   let found = 0;
-  // A line that cannot be written rejects, so the key stays due.
+  // Rejects if the line cannot be written. A key that needs an operator then stays due.
   const print = ({ time, result, reason }: PrintedResult, { boq_list_id }: KeyRecord) => {
     found += 1;
     const suffix = reason === null ? '' : `: ${escapeControls(reason)}`;

@@ -146,7 +146,7 @@ describe('a key record', () => {
   test.each<[Rule, Status, update: DocumentData, laterMs: number, message: string | null]>([
     ['key_record', 'processing', { owner: '' }, 0, 'is processing without an owner'],
     ['key_record', 'requires_review', { owner: '' }, 0, null],
-    ['key_record', 'released', { actions: [] }, 0, 'is released without that action'],
+    ['key_record', 'released', { actions: [] }, 0, 'is released, but its last action is not a release'],
     ['sweep_due_at', 'completed', { sweep_due_at: TEST_START }, 0, `${DUE}none`],
     ['sweep_due_at', 'processing', { sweep_due_at: TEST_START }, 0, `${DUE}2026-06-01T00:00:40.000Z`],
     ['sweep_due_at', 'processing', { sweep_due_at: 9e15 }, 0, `has 9000000000000000 ${AT_LEASE_END}`],
@@ -256,7 +256,7 @@ test.each<[Status | 'earlier', Kind, update: DocumentData | 'deleted', Rule, of:
     { released: DELETED },
     'reference',
     'request',
-    'belongs to no present or released attempt of a key',
+    'belongs to no current or released attempt of a key',
   ],
 ])(
   'an attempt that is %s, and whose %s is changed to %j, breaks the rule %s',
@@ -442,7 +442,7 @@ describe('a record that belongs to no attempt', () => {
     await set('price_list_requests/of-nothing', { info: { boq_list_id: 'unknown' } });
     expect((await runAudit()).found).toEqual([
       ['reference', null, 'expected_forward_costs/of-nothing', NONE],
-      ['reference', null, 'price_list_requests/of-nothing', 'belongs to no present or released attempt of a key'],
+      ['reference', null, 'price_list_requests/of-nothing', 'belongs to no current or released attempt of a key'],
       ['reference', null, 'price_lists/failed', NONE],
       ['reference', null, 'price_lists/ready', `is ready, but ${NONE}`],
     ]);

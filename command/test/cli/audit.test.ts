@@ -51,7 +51,7 @@ test('the audit prints each violation with a command that shows more, and exits 
   expect(text.code).toBe(1);
   expect(text.out).toContain(`"boq 7": ${path} ${message}, such as "product-0". More: npx --no -- price-lists`);
   expect(text.out).toMatch(
-    /All entries of readable keys were compared with the payload\. \d+ document reads\. 2 violations\.\nFor information: /,
+    /All entries of the current attempts of readable keys were compared with the payload\. \d+ document reads\. 2 violations\.\nFor information: /,
   );
 });
 
@@ -64,5 +64,7 @@ test('the audit says how many attempts it could not compare with their payload',
   expect(await audit('--full')).toMatchObject({ code: 0, lines: [{ violations: 0, not_compared: 1 }] });
   const said = 'The entries of 1 attempt were only counted, because the payload cannot be read.';
   expect((await runCommand('audit', '--full')).out).toContain(`Entries were compared with the payload. ${said} `);
-  expect((await runCommand('audit', '--sample', '0')).out).toContain('All entries of readable keys were counted. ');
+  expect((await runCommand('audit', '--sample', '0')).out).toContain(
+    'All entries of the current attempts of readable keys were counted. ',
+  );
 });
