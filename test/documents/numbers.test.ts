@@ -27,7 +27,7 @@ test('a key needs an operator after as many failed tries as the pages say', () =
   expect(findStated(/until (\w+) tries have failed/g)).toEqual([WORDS[tries]]);
 });
 
-test('a resume begins as long after the death of an instance as the pages say', () => {
+test('a resume begins at most as long after the death of an instance as the pages say', () => {
   const seconds = (LEASE_DURATION_MS + SWEEP_INTERVAL_MS + SWEEP_START_MS) / 1000;
   expect(findStated(/It begins at most (\d+) s later/g)).toEqual([String(seconds)]);
 });

@@ -90,9 +90,9 @@ async function startTestService(functions: ServedFunctions) {
     recordCalls: () => recordCalls(firestore),
     /** Every line that the service has logged in this test. */
     log,
-    /** Returns the port of an operation, for requests that no HTTP client would send. */
+    /** Returns the port of an operation, for requests that `call` cannot send. */
     port,
-    /** Sends a request and returns its checked response. Rejects if the connection breaks before the response is complete. */
+    /** Sends a request, and returns the response if docs/openapi.json describes it. Rejects if it does not, or if the connection breaks before the response is complete. */
     call: async (operation: OperationName, request: TestRequest = {}): Promise<ReceivedResponse> => {
       const sent = toRequestSpec(operation, request);
       leaks.sent(sent.headers, sent.body);

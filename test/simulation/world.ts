@@ -13,7 +13,7 @@ import type { Random } from '../../dev/random';
  * wait, one continues: its call runs alone against the embedded Firestore, fails, hangs, or ends in a crash.
  */
 
-/** The probability of each fault at every call. */
+/** The probability of each fault at every call. Here, no fault occurs. */
 export const NO_FAULTS = {
   /** An error instead of the call. */
   before: 0,

@@ -133,7 +133,7 @@ test.each([
     '',
   ],
   [PRODUCTION, 5, 'NOT_FOUND', 'The database x does not exist for project y', 'Firestore rejected the call: '],
-] as const)('from $address, error %s %s says what Firestore said: %s', async (target, code, name, said, hint) => {
+] as const)('at target %j, error %i %s prints what Firestore said: %s', async (target, code, name, said, hint) => {
   const error = Object.assign(new Error(`${code} ${name}: ${said}.`), { code });
   const text = await getReadError(target, () => Promise.reject(error));
   expect(text).toContain(`${said}.`);

@@ -15,8 +15,8 @@ import { writeRecords } from '../../../test/harness/stored';
 import { waitFor, waitUntilFired } from '../../../test/harness/wait-for';
 
 /**
- * No client that leaves ends an instance, whenever it leaves and whatever its response would be. Clients of each kind leave
- * from a deployed function, and afterwards another client gets its response.
+ * No client that leaves ends an instance, whenever it leaves and whatever its response would be. Clients leave a
+ * deployed function in each way of {@link LEAVES}, and afterwards another client gets its response.
  */
 
 const SEED = Number(process.env['SEED'] ?? 1);

@@ -62,7 +62,7 @@ describe('retry', () => {
     expect(slept.reduce((sum, ms) => sum + ms)).toBeGreaterThan(55_000);
   });
 
-  test('starts a try exactly 60 s after the first, and none later', async () => {
+  test('starts a try exactly 60 s after the first try began, and none later', async () => {
     expect(await retryFailing([14], { tryMs: 59_875 })).toMatchObject({ outcome: 'done', tries: 2, slept: [125] });
     expect(await retryFailing([14], { tryMs: 59_876 })).toMatchObject({ outcome: createError(14), tries: 1 });
   });
