@@ -120,7 +120,7 @@ def get_wait(state):
 
 
 def check(body, payload, allows_other_currency):
-    """Prints the response. Exits with an error if that fails, or if the response is not from the service or its lists not usable."""
+    """Prints the response. Exits with an error if that fails, if the response is not from the service, or if its lists are not usable."""
     try:
         response, request = json.loads(body), json.loads(payload)
         lists = [response["price_list"], response["expected_forward_cost"]]

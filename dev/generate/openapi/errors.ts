@@ -10,10 +10,10 @@ export const errorDescriptions: Record<ErrorCode, string> = {
   origin_not_allowed: 'The preflight came from an origin that is not allowed.',
   method_not_allowed: 'The operation does not accept this method. `Allow` names its method. `HEAD` also gets 405.',
   request_timeout: 'The body did not arrive in time. Send it again.',
-  idempotency_key_reused: 'The `boq_list_id` belongs to another payload. Do not retry: use a new identifier.',
+  idempotency_key_reused: 'The `boq_list_id` belongs to a different payload. Do not retry: use a new identifier.',
   request_in_progress: 'The service is still processing this payload. Send it again after the time in `Retry-After`.',
   review_required:
-    'An earlier attempt failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support. If the operator has just released the `boq_list_id`, the request succeeds when you send it again.',
+    'An earlier attempt failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support. If the operator has just released the `boq_list_id`, send the request again, which starts a new creation.',
   payload_too_large:
     'The body is too large as sent or inflated, has too many products, or is too large to be stored. `X-Payload-Limit-Scope` and `X-Payload-Limit-Bytes` name the limit.',
   api_key_not_configured: 'The service has no API key. Contact support.',

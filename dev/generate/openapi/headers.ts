@@ -82,7 +82,7 @@ export const headers = {
     schema: { type: 'string' },
   },
   'Access-Control-Max-Age': {
-    description: 'Seconds for which a browser may cache the preflight, if the origin is allowed.',
+    description: 'Seconds for which a browser may cache the response to the preflight, if the origin is allowed.',
     schema: { type: 'string', enum: ['3600'] },
   },
 } as const satisfies JsonObject;
@@ -104,8 +104,8 @@ export const parameters = {
   'X-Request-Id': {
     name: 'X-Request-Id',
     in: 'header',
-    // It has no pattern, because the service accepts a malformed identifier, and no example, because the reference page would
-    // send it with every call.
+    // The schema has no pattern, because the service replaces a malformed identifier. The parameter has no example, because the
+    // reference page would send it with every call.
     description:
       "The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.",
     schema: { type: 'string' },

@@ -155,7 +155,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
     tag: 'Organisation data',
     summary: 'Get warehouses',
     description: [
-      'Returns all warehouses. This is the only operation that browsers may call, from allowed origins.',
+      'Returns all warehouses. This is the only operation that pages of allowed origins may call.',
       NULL_FIELDS,
       NO_PAGINATION,
       PREFLIGHT,

@@ -10,8 +10,8 @@ import { createServer } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 
 /**
- * PORT and LISTEN_ADDRESS are where it listens: a container needs LISTEN_ADDRESS=0.0.0.0. HOSTS are further names of the dashboard,
- * separated by commas, such as dashboard.example.com.
+ * The backend listens on PORT of LISTEN_ADDRESS, which has to be 0.0.0.0 in a container. HOSTS has further names of the
+ * dashboard, separated by commas, such as dashboard.example.com.
  */
 const { BASE_URL = '', API_KEY = '', PORT = '3000', LISTEN_ADDRESS = '127.0.0.1', HOSTS = '' } = process.env;
 
@@ -20,7 +20,7 @@ if (!/^[!-~]+$/.test(API_KEY)) stop('API_KEY must be the API key of the service,
 if (!/^\d{1,5}$/.test(PORT) || Number(PORT) > 65_535) stop(`PORT must be a number from 0 to 65535, not "${PORT}".`);
 
 /**
- * Returns true if the user of a request may read data. Replace it: it allows everybody who reaches the backend, and the API key reads all teams.
+ * Returns true if the user of a request may read data. Replace this function: it lets everybody who reaches the backend read the data of all teams.
  *
  * @param request the request of the page, with its cookies and other headers
  * @param operation getMarkets and getTeams, which read all markets and teams, getOrdersByTeam or supplyOrdersInvoices
@@ -50,7 +50,7 @@ const READS = {
   '/api/invoices': ['POST', 'supplyOrdersInvoices'],
 };
 
-/** The backend refuses other names, because a website whose name resolved to it could read every response. */
+/** The backend refuses other names, because a website could make its own name resolve to the backend, and then read every response. */
 const hosts = ['127.0.0.1', 'localhost', '[::1]', ...HOSTS.split(',').map((name) => name.trim().toLowerCase())];
 
 const MAX_QUERY_CHARACTERS = 100_000;
@@ -101,7 +101,7 @@ async function sendRead(response, method, operation, query) {
     const answer = await fetch(`${BASE_URL.replace(/(?<!\/)\/+$/, '')}/${operation}`, {
       method,
       headers: { 'x-api-key': API_KEY, 'Content-Type': 'application/json' },
-      // Written anew, because the same bytes can mean another team to another parser.
+      // Not the bytes of the page, because a different parser can read a different team from them.
       body: query && JSON.stringify(query),
       redirect: 'error',
       signal: AbortSignal.any([pageLeft.signal, AbortSignal.timeout(READ_TIMEOUT_MS)]),

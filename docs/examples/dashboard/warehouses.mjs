@@ -1,6 +1,6 @@
 /*
  * Reads the warehouses from the service itself, which must allow the origin of this page. Pages can call no other operation.
- * The page needs no backend. Its user types the API key, and so can do everything that the key allows.
+ * The page needs no backend. Its user types the API key, and so can do everything that the API key allows.
  */
 const { document, location } = globalThis;
 const find = (selector) => document.querySelector(selector);

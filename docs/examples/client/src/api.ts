@@ -67,7 +67,7 @@ export interface paths {
         };
         /**
          * Get warehouses
-         * @description Returns all warehouses. This is the only operation that browsers may call, from allowed origins.
+         * @description Returns all warehouses. This is the only operation that pages of allowed origins may call.
          *
          *     Records with missing or malformed fields are included, with those fields null.
          *
@@ -570,7 +570,7 @@ export interface components {
         "Access-Control-Allow-Methods": "GET";
         /** @description The request headers that the browser asked for, if its origin is allowed. */
         "Access-Control-Allow-Headers": string;
-        /** @description Seconds for which a browser may cache the preflight, if the origin is allowed. */
+        /** @description Seconds for which a browser may cache the response to the preflight, if the origin is allowed. */
         "Access-Control-Max-Age": "3600";
     };
     pathItems: never;
@@ -627,11 +627,11 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /**
-             * @description The `boq_list_id` belongs to another payload. Do not retry: use a new identifier.
+             * @description The `boq_list_id` belongs to a different payload. Do not retry: use a new identifier.
              *
              *     The service is still processing this payload. Send it again after the time in `Retry-After`.
              *
-             *     An earlier attempt failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support. If the operator has just released the `boq_list_id`, the request succeeds when you send it again.
+             *     An earlier attempt failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support. If the operator has just released the `boq_list_id`, send the request again, which starts a new creation.
              */
             409: {
                 headers: {

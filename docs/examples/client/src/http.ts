@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { EnvHttpProxyAgent, request, type Dispatcher } from 'undici';
 
-/** Sends a request until it succeeds, another try would not help, or the time is over. The rule is in docs/integration-guide.md. */
+/** Sends a request until it succeeds, another try would not help, or the time is over. The rules are in docs/integration-guide.md. */
 
 const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
 const TRANSIENT_STATUSES = [408, 429, 500, 502, 503, 504];
