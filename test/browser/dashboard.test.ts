@@ -119,7 +119,7 @@ describe('the backend of a user who may read one team, in a container', () => {
   const query = (team_id: string) => JSON.stringify({ team_id, status: 'ALL' });
 
   test.each([
-    ['orders', { path: '/api/orders', body: query('a') }, 200],
+    ['orders of the team', { path: '/api/orders', body: query('a') }, 200],
     ['orders of another team', { path: '/api/orders', body: query('b') }, 403],
     ['invoices of another team', { path: '/api/invoices', body: query('b') }, 403],
     ['two teams in one body', { path: '/api/orders', body: '{"team_id":"b","team_\\u0069d":"a"}' }, 200],
@@ -129,24 +129,21 @@ describe('the backend of a user who may read one team, in a container', () => {
     ['a body that is too large', { path: '/api/orders', body: query('a'.repeat(100_000)) }, 400],
     ['the teams', { path: '/api/teams' }, 200],
     ['the markets', { path: '/api/markets' }, 403],
-  ])(
-    'responds to a request for %s as its check and the limits of a body decide',
-    async (_, { path, ...others }, expected) => {
-      const bodies: string[] = [];
-      answer = (request, response) =>
-        void text(request).then((body) => {
-          bodies.push(body);
-          sendJson(response, createOrders(1, 'Acacia'));
-        });
-      const method = 'body' in others ? 'POST' : 'GET';
-      const { status } = await sendRequest(port, { method, path, headers: user, ...others });
-      expect(status).toBe(expected);
-      for (const body of bodies) expect(JSON.parse(body)).toMatchObject({ team_id: 'a' });
-      expect((await sendRequest(port, { method, path, headers: { ...user, cookie: '' }, ...others })).status).not.toBe(
-        200,
-      );
-    },
-  );
+  ])('responds as the check and the body require: %s', async (_, { path, ...others }, expected) => {
+    const bodies: string[] = [];
+    answer = (request, response) =>
+      void text(request).then((body) => {
+        bodies.push(body);
+        sendJson(response, createOrders(1, 'Acacia'));
+      });
+    const method = 'body' in others ? 'POST' : 'GET';
+    const { status } = await sendRequest(port, { method, path, headers: user, ...others });
+    expect(status).toBe(expected);
+    for (const body of bodies) expect(JSON.parse(body)).toMatchObject({ team_id: 'a' });
+    expect((await sendRequest(port, { method, path, headers: { ...user, cookie: '' }, ...others })).status).not.toBe(
+      200,
+    );
+  });
 
   test('listens on every address of the container', async () => {
     // On Linux, each address of 127.0.0.0/8 is the machine's own.

@@ -112,7 +112,7 @@ describe('each request of a process that serves functions', () => {
     ],
     ['a malformed header', { traceparent: `00-${TRACE}` }, null],
     ['no header', {}, null],
-  ])('with %s has the right trace id', async (_, headers, expected) => {
+  ])('has the trace id of its headers, or null: %s', async (_, headers, expected) => {
     const request = await receive('/', headers);
     expect(getTraceId(request?.headers ?? {})).toBe(expected);
   });
