@@ -45,7 +45,7 @@ export class AttemptReader {
     return retry(fn, this.context, 'outage');
   }
 
-  /** @param chunks the number of chunks that the request record names */
+  /** @param chunks the number of chunks, from the request record */
   readPayload(attempt: Pick<KeyRecord, 'document_id' | 'fingerprint'>, chunks: unknown): Promise<StoredPayload> {
     this.documentReads += typeof chunks === 'number' ? chunks : 1;
     return readPayload(attempt, this.db, this.context);

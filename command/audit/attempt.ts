@@ -79,7 +79,7 @@ function checkRequest(attempt: KeyRecord, request: Fields | undefined, payload: 
   return names.length === 0 ? [] : [report('request', `differs from its attempt: ${names.join(', ')}`)];
 }
 
-/** Returns the names of invalid fields among those that only the request record holds. The number of chunks must be that of the payload. */
+/** Returns the names of invalid fields among those that only the request record holds. The number of chunks must be that of a usable payload. */
 function findInvalidFields({ request_id, payload_chunks }: Fields, payload: StoredPayload): string[] {
   const isCount =
     payload instanceof UnusablePayloadError
@@ -104,7 +104,7 @@ export function checkReleasedRequest(id: string, request: Fields, payload: Store
       : [createReporter(info.boq_list_id, path)('request', `differs from its attempt: ${names.join(', ')}`)];
   const report = createReporter(info.boq_list_id, `${path}/${subcollections.payload}`);
   if (payload instanceof UnusablePayloadError) {
-    // A time-to-live policy can delete the payloads of settled attempts (docs/data-model.md#retention).
+    // A time-to-live policy can delete the payload of a released attempt (docs/data-model.md#retention).
     if (typeof request['payload_expires_at'] !== 'number')
       violations.push(report('payload', `cannot be used: ${payload.message}`));
   } else if (!isDeepStrictEqual({ ...payload.info }, info) || payload.products.ids.length !== request['products_count'])
@@ -121,7 +121,7 @@ function checkPayload(attempt: KeyRecord, payload: StoredPayload, request: Field
   const path = `${collections.priceListRequests}/${document_id}/${subcollections.payload}`;
   const report = createReporter(boq_list_id, path);
   if (payload instanceof UnusablePayloadError) {
-    // A time-to-live policy can delete the payloads of settled attempts (docs/data-model.md#retention).
+    // A time-to-live policy can delete the payload of a completed or released attempt (docs/data-model.md#retention).
     const isSettled = status === 'completed' || status === 'released';
     const mayBeDeleted = isSettled && typeof request?.['payload_expires_at'] === 'number';
     return mayBeDeleted ? [] : [report('payload', `cannot be used: ${payload.message}`)];

@@ -28,7 +28,7 @@ export const describeUnusable = ({ message }: UnusablePayloadError): string =>
 /** @param reason the error of Google's library, or Google's response */
 export function describeCredentials(reason: string): string {
   const file = process.env['GOOGLE_APPLICATION_CREDENTIALS'];
-  // While that variable is set, the credentials of gcloud are not used.
+  // While GOOGLE_APPLICATION_CREDENTIALS is set, Google's library does not use the credentials of gcloud.
   const remedy = file
     ? `Correct the file ${file}, which GOOGLE_APPLICATION_CREDENTIALS names, or unset that variable.`
     : 'If the network works, run: gcloud auth application-default login';
@@ -36,7 +36,7 @@ export function describeCredentials(reason: string): string {
 }
 
 function describeFirestoreError(code: string, message: string): string {
-  // The library puts the code before the text.
+  // The gRPC library puts the code before the text of an error.
   const said = message.replace(/^\d+ [A-Z_]+: /, '').replace(/\.$/, '');
   switch (code) {
     case 'UNAUTHENTICATED':

@@ -33,7 +33,7 @@ export class Terminal {
     return write(this.streams.stdout, text, signal);
   }
 
-  /** As {@link write}, for the text of {@link printError}. */
+  /** As {@link write}, but for an error or a note, which {@link printError} would print without waiting. */
   writeError(text: string, signal: AbortSignal): Promise<void> {
     return write(this.streams.stderr, escapeLines(text), signal);
   }

@@ -52,7 +52,7 @@ async function writePayload(
   { terminal }: CommandContext,
 ): Promise<void> {
   if (payload instanceof UnusablePayloadError) {
-    // A settled attempt no longer needs its payload, which may have been deleted (docs/data-model.md#retention).
+    // A completed or released attempt no longer needs its payload, which may have been deleted (docs/data-model.md#retention).
     const isSettled = status === 'completed' || status === 'released';
     throw isSettled ? new CommandError(describeUnusable(payload)) : payload;
   }

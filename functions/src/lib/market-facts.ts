@@ -1,4 +1,4 @@
-/** Whether the market of a price list exists, and whether its currency differs from the request's. */
+/** The facts about the market of a price list: whether it exists, and whether its currency differs from the request's. */
 
 /** Returns the facts that the log and the request record show (docs/api.md#idempotency). */
 export const getMarketFacts = ({ lists }: { lists: { currency_differs: boolean } | null }) => ({

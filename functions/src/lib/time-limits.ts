@@ -64,7 +64,7 @@ export const RENEWAL_INTERVAL_MS = 20_000;
  */
 export const LEASE_DURATION_MS = RENEWAL_INTERVAL_MS + CALL_TIMEOUTS_MS.commit;
 
-/** Time reserved for failing an attempt: as long as the event of a claim or a resume is retried. */
+/** Time reserved for failing an attempt: the failure is retried for as long as a claim. */
 export const FAILURE_RESERVE_MS = RETRY_MS.outage;
 
 /** Reserved for the response, after the reserve for failing the attempt. */

@@ -26,7 +26,7 @@ export const canResumeAutomatically = (record: KeyRecord): boolean => getResumeD
 export const describeSweepObstacle = ({ failure, failed_tries, failure_cause }: KeyRecord): string =>
   failure_cause === 'error'
     ? `the failure is not transient: ${failure}`
-    : `it failed ${failed_tries} times without an operator`;
+    : `the attempt failed ${failed_tries} times without an operator`;
 
 /**
  * Returns when the sweep resumes an attempt, in Unix milliseconds; null for never. An attempt in progress

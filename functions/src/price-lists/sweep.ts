@@ -24,15 +24,15 @@ export interface SweepReporter {
   onUnreadable: (path: string) => Promise<void> | void;
 }
 
-/** Maximum number of concurrent resumes. Resumes of three of the largest lists take no more memory than memory.ts counts for three creations. */
+/** Maximum number of concurrent resumes. Three of the largest lists take no more memory than memory.ts counts for three creations. */
 export const CONCURRENCY = 3;
 
 /** Number of keys that a pass reads in one call. */
 const KEYS_PER_PAGE = 20;
 
 /**
- * Resumes each attempt that is due (`isSwept`), or reports that its key needs an operator. A pass takes each key that
- * is due when the pass begins, once. While work is running, another pass begins every minute, because Cloud Scheduler
+ * Resumes each attempt that is due (`isSwept`), or reports that its key needs an operator. A pass takes each key once,
+ * if the key is due when the pass begins. While work is running, another pass begins every minute, because Cloud Scheduler
  * starts no other sweep before this one ends. A sweep of the command, operators and clients can act at the same time.
  *
  * When the signal of the database aborts, the running resumes fail their attempts.
@@ -91,7 +91,7 @@ export async function* readDueKeys(db: Database): AsyncGenerator<SweptKey> {
   }
 }
 
-/** Whether an earlier resume of the attempt may have ended its instance. The next resume runs alone, so that it could end no other work. */
+/** Whether an earlier resume of the attempt may have ended its instance. The next resume runs alone, so that it ends no other work if it ends its instance too. */
 const mayHaveEndedInstance = ({ record }: KeySnapshot): boolean =>
   typeof record === 'object' && record.status === 'processing' && record.failed_tries > 0;
 

@@ -8,8 +8,8 @@ import { CALL_TIMEOUTS_MS, KEEPALIVE_MS, MAX_PAUSE_MS } from '../time-limits';
  */
 
 /**
- * Options of this channel and of the SDK's. The pings find a connection that died silently. After a connection has
- * failed, gRPC waits at most about 5 s before it tries again; its default is about 120 s.
+ * Options of this channel and of the SDK's. The pings find a connection that died silently. After gRPC has
+ * failed to connect, it waits at most about 5 s before it tries again; its default is about 120 s.
  */
 export const CHANNEL_OPTIONS = {
   'grpc.keepalive_time_ms': KEEPALIVE_MS.interval,

@@ -41,7 +41,7 @@ export function createRequest(
   for (const [i, data] of chunks.entries()) writes.create(payloadChunk(request, i), { data });
 }
 
-/** Stores in the request record of a released attempt what became of it, and what people decided about it. */
+/** Stores in the request record of a released attempt what became of it, and what operators decided about it. */
 export function settleRequest(db: Database, writes: Writes, record: KeyRecord): void {
   const { failure, failure_cause, actions, updated_at } = record;
   const released = { at: updated_at, failure, failure_cause, actions };

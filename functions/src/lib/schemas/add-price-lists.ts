@@ -84,7 +84,7 @@ export function parsePriceLists(body: unknown): PriceListSubmission {
   throw new ValidationError(errors.slice(0, MAX_FIELD_ERRORS), errors.length < MAX_FIELD_ERRORS);
 }
 
-/** Adds errors to those of `info`, and stops at the last that a response can have. The result is valid only if there are none. */
+/** Adds errors to those of `info`, until a response can hold no more. The result is valid only if there are no errors. */
 function parseProducts(value: unknown, errors: FieldError[]): Products {
   if (!(value instanceof Map)) {
     const message = `Expected an object of product identifiers to prices, received ${describeReceived(value)}`;
