@@ -107,7 +107,7 @@ export const parameters = {
     // The schema has no pattern, because the service replaces a malformed identifier. The parameter has no example, because the
     // reference page would send it with every call.
     description:
-      "The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.",
+      "The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other identifier.",
     schema: { type: 'string' },
   },
   Origin: {

@@ -518,7 +518,7 @@ export interface components {
         };
     };
     parameters: {
-        /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other. */
+        /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other identifier. */
         "X-Request-Id": string;
         /**
          * @description Origin of the calling page, set by the browser. Without it the response has no CORS headers.
@@ -581,7 +581,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other. */
+                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other identifier. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
             };
             path?: never;
@@ -704,7 +704,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other. */
+                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other identifier. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
             };
             path?: never;
@@ -757,7 +757,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other. */
+                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other identifier. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
             };
             path?: never;
@@ -851,7 +851,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other. */
+                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other identifier. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
                 /**
                  * @description Origin of the calling page, set by the browser. Without it the response has no CORS headers.
@@ -921,7 +921,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other. */
+                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other identifier. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
             };
             path?: never;
@@ -953,7 +953,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other. */
+                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other identifier. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
             };
             path?: never;
@@ -985,7 +985,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other. */
+                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other identifier. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
             };
             path?: never;
