@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { status } from '@grpc/grpc-js';
+import { takeConsoleLines } from '../../test/harness/console';
 import { startFirestore } from '../src';
 import { SqliteStorage } from '../src/storage/sqlite-storage';
 import { commit, times, update } from './conformance/calls';
@@ -27,6 +29,21 @@ describe('the data folder', () => {
     commit();
     expect([...storage.readAll()]).toHaveLength(1);
     storage.close();
+  });
+
+  it('is named in the answer to a commit that it cannot store, with a status that no client retries', async () => {
+    const server = await startFirestoreTestServer({ dataDir: folder });
+    takeConsoleLines(() => true);
+    jest.spyOn(SqliteStorage.prototype, 'commit').mockImplementationOnce(() => {
+      throw new Error('the data folder is on a full disk');
+    });
+    const answer = await rejection(server.client('full').doc('a/1').set({}));
+    expect(answer).toMatchObject({
+      code: status.DATA_LOSS,
+      message: expect.stringContaining('on a full disk') as string,
+    });
+    await server.client('full').doc('a/1').set({});
+    await server.close();
   });
 
   it('keeps documents and their times across a restart, and later commits have later times', async () => {

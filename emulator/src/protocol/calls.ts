@@ -72,7 +72,8 @@ async function handleCall(
       return toEndedCall(error.kind);
     }
     if (!(error instanceof RpcError)) console.error(`${incoming.rpc} failed:`, error);
-    const rpcError = error instanceof RpcError ? error : new RpcError('INTERNAL', String(error));
+    // No client retries DATA_LOSS. It would retry INTERNAL for minutes, and a full disk would fail each try.
+    const rpcError = error instanceof RpcError ? error : new RpcError('DATA_LOSS', String(error));
     stream.fail(rpcError);
     return toEndedCall(rpcError.code);
   }
