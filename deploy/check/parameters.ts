@@ -49,7 +49,7 @@ export function listParameters(deployment: Deployment): Requirement[] {
       // The command first ends the last line of the file, which may lack its line break.
       return [`not in ${file}`, `printf '\\n%s\\n' '${param.name}=${String(param.default ?? '')}' >> ${file}`];
     const problem = findValueProblem(param, value, parameters);
-    return problem === undefined ? undefined : [problem, `edit ${file}`];
+    return problem === undefined ? undefined : [problem, `correct it in functions/.env or ${file}`];
   };
   const settings = manifest.params.filter(({ type }) => type !== 'secret');
   const databaseId = getDatabaseId(deployment);

@@ -99,7 +99,7 @@ const MISSING: Row[] = [
       ['WRITES_PAUSED', { WRITES_PAUSED: 'false ' }, '"false " is not true or false'],
     ] as const
   ).map(([name, changes, detail]): Row => {
-    return [`parameter ${name}`, detail, `edit ${PARAMETERS_FILE}`, {}, parameters(changes)];
+    return [`parameter ${name}`, detail, `correct it in functions/.env or ${PARAMETERS_FILE}`, {}, parameters(changes)];
   }),
   [
     'lines of the parameters',

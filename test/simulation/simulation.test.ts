@@ -1,4 +1,4 @@
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, type ZlibOptions } from 'node:zlib';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore } from '../../emulator/src';
 import { configureClient } from '../../functions/src/lib/firestore/database';
@@ -19,8 +19,8 @@ const seeds = getSeeds(Number(process.env['SIMULATION_SEED'] ?? 1), Number(proce
 const PROJECT = 'simulation';
 
 /** Inflates without zlib's thread, so that the text is ready before the simulation continues another process. */
-function inflate(packed: Buffer, _: object, callback: (error: null, text: Buffer) => void): void {
-  callback(null, gunzipSync(packed));
+function inflate(packed: Buffer, options: ZlibOptions, callback: (error: null, text: Buffer) => void): void {
+  callback(null, gunzipSync(packed, options));
 }
 
 jest.mock('node:zlib', () => ({ ...jest.requireActual<object>('node:zlib'), gunzip: inflate }));
