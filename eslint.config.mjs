@@ -66,6 +66,13 @@ export default defineConfig(
           selector: "ImportDeclaration[source.value='zod'] > ImportSpecifier[imported.name='z']",
           message: "Use `import * as z`: `z` brings every language's messages into the bundle.",
         },
+        ...[
+          "MemberExpression[object.type!='ThisExpression'][property.name='message']",
+          "ObjectPattern > Property[key.name='message']",
+        ].map((selector) => ({
+          selector,
+          message: 'The message of an error can quote a value that must not be logged. Use `getErrorMessage`.',
+        })),
       ],
     },
   },

@@ -2,7 +2,6 @@ import { status } from '@grpc/grpc-js';
 import { applicationDefault } from 'firebase-admin/app';
 import type { WorkContext } from '../../functions/src/lib/work-context';
 import { abortable } from '../../functions/src/lib/clock';
-import { getErrorMessage } from '../../functions/src/lib/errors';
 import type { Database } from '../../functions/src/lib/firestore/database';
 import { isTransient, retry } from '../../functions/src/lib/firestore/retry';
 import { keyDocument, readKey } from '../../functions/src/lib/repositories/keys';
@@ -28,7 +27,7 @@ async function assertCredentials(): Promise<void> {
   try {
     await abortable(AbortSignal.timeout(CREDENTIALS_TIMEOUT_MS), () => applicationDefault().getAccessToken());
   } catch (error) {
-    throw new CommandError(describeCredentials(getErrorMessage(error)));
+    throw new CommandError(describeCredentials(error instanceof Error ? error.message : String(error)));
   }
 }
 

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { logEvent, redact } from '../../functions/src/lib/logging/event';
+import { getErrorMessage } from '../../functions/src/lib/errors';
+import { logEvent } from '../../functions/src/lib/logging/event';
 import { operationNames } from '../../dev/run/operations';
 import { takeConsoleLines } from '../../test/harness/console';
 
@@ -60,7 +61,7 @@ test('whatever is logged, a log line stays below the 256 KiB that an entry can h
   takeConsoleLines(([line]) => lines.push(String(line)) > 0);
   // A request logs what a client chooses only in these fields. The other fields are numbers, ids, or texts of the service.
   const chosen = { request_id: 'x'.repeat(128), origin: 'x'.repeat(300), key_id: 'x'.repeat(32) };
-  const reason = redact('x'.repeat(1_000_000));
+  const reason = getErrorMessage(Object.assign(new Error(`3 INVALID_ARGUMENT: ${'x'.repeat(1_000_000)}`), { code: 3 }));
   logEvent('INFO', 'request', { ...chosen, reason, stack_trace: reason.repeat(11) });
   expect(longest(lines)).toBeGreaterThan(1_000);
   expect(longest(lines)).toBeLessThan(32 * 1024);

@@ -1,7 +1,7 @@
 import { onSchedule } from 'firebase-functions/v2/scheduler';
 import { systemClock } from './lib/clock';
 import { areWritesPaused } from './lib/config';
-import { getErrorMessage } from './lib/errors';
+import { getErrorMessage, LoggableError } from './lib/errors';
 import { getDatabase } from './lib/firestore/database';
 import { retry } from './lib/firestore/retry';
 import { runHandler, shutdown } from './lib/instance/shutdown';
@@ -52,8 +52,8 @@ async function runSweep(): Promise<void> {
     logSweepPaused();
     return;
   }
-  // A plain Error, not a StoppedError, so the running attempts fail with the cause `timeout`.
-  const createReason = () => new Error('the time for the sweep is up');
+  // Not a StoppedError, so the running attempts fail with the cause `timeout`.
+  const createReason = () => new LoggableError('the time for the sweep is up');
   const timeLimitMs = getTimeLimitMs(sweepOptions, true);
   const { signal, cancel } = systemClock.createTimeout(timeLimitMs, createReason, shutdown.abortWrites.signal);
   const stopping = systemClock.createTimeout(LAST_RESUME_MS, createReason, shutdown.refuseWrites.signal);

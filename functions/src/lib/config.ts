@@ -1,5 +1,6 @@
 import { defineBoolean, defineInt, defineSecret, defineString, expr, projectID } from 'firebase-functions/params';
 import { parseApiKeys, type ApiKey } from './api-keys';
+import { LoggableError } from './errors';
 import { findOriginProblem } from './origins';
 
 /**
@@ -9,7 +10,7 @@ import { findOriginProblem } from './origins';
  */
 
 /** An invalid setting. Its stack is only its message, so that the loaders of functions print no stack frames. */
-export class ConfigError extends Error {
+export class ConfigError extends LoggableError {
   override readonly name = 'ConfigError';
   override readonly stack = this.message;
 }

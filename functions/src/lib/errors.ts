@@ -1,3 +1,4 @@
+/* eslint-disable no-restricted-syntax -- The only module that decides which messages may be logged or sent. */
 import { FAILURE_RESERVE_MS } from './time-limits';
 
 /**
@@ -33,10 +34,16 @@ interface ApiErrorOptions {
   cause?: unknown;
 }
 
-/** The client left before its request or its response was complete, or it has got another response, such as the 500 of a stop. */
-export class ClientGoneError extends Error {}
+/**
+ * The base class of the errors whose message the log may have: this service wrote the text, without values of requests
+ * and records. The log only names any other error ({@link getErrorMessage}).
+ */
+export class LoggableError extends Error {}
 
-export class ApiError extends Error {
+/** The client left before its request or its response was complete, or it has got another response, such as the 500 of a stop. */
+export class ClientGoneError extends LoggableError {}
+
+export class ApiError extends LoggableError {
   override readonly name = 'ApiError';
   readonly headers: Readonly<Record<string, string>>;
   readonly needsOperator: boolean;
@@ -85,7 +92,7 @@ export class PayloadTooLargeError extends ApiError {
 }
 
 /** The reason that aborts work when the platform stops the instance, or someone stops the command. The work can be repeated. */
-export class StoppedError extends Error {
+export class StoppedError extends LoggableError {
   /** @param reserveMs time reserved for failing the running attempts. A stop can reserve less than a timeout */
   constructor(
     message: string,
@@ -96,16 +103,36 @@ export class StoppedError extends Error {
 }
 
 /**
- * Returns the message of any thrown value. It is an internal text, which no client gets. An error of the JavaScript
- * engine is only named, because its message can quote a value of a request or record.
+ * Returns what the log and a key record may have of any thrown value. Another author's message can quote a value of a
+ * request or record. So only a message of gRPC is used, because it says what Firestore or the network did, and only its
+ * beginning ({@link redact}). Any other error is named by its class and code.
  */
 export function getErrorMessage(error: unknown): string {
   if (!(error instanceof Error)) return 'not an error';
-  return ENGINE_ERRORS.some((type) => error instanceof type) ? `unexpected ${error.name}` : error.message;
+  if (error instanceof LoggableError) return error.message;
+  const code = 'code' in error ? String(error.code) : '';
+  if (isGrpcMessage(code, error.message)) return redact(error.message);
+  return `unexpected ${getErrorName(error)}${IDENTIFIER.test(code) ? ` (${code})` : ''}`;
 }
 
-/** All classes of errors that ECMAScript throws itself. */
-const ENGINE_ERRORS = [EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError];
+/** Returns the name of the class of an error for the log. */
+export const getErrorName = ({ name }: Error): string => (IDENTIFIER.test(name) ? name : 'Error');
+
+const IDENTIFIER = /^\w{1,60}$/;
+
+/** The messages of gRPC begin with their code and its name. */
+const isGrpcMessage = (code: string, message: string): boolean =>
+  /^\d{1,2}$/.test(code) && /^\d+ [A-Z_]+: /.test(message) && message.startsWith(`${code} `);
+
+/** Cloud Logging rejects an entry of more than 256 KiB. */
+const MAX_REDACTED_LENGTH = 1_000;
+
+/**
+ * Cuts a message of gRPC at the first path of a document, which can name a product, or at the first character that is
+ * not plain, such as a quotation mark, which a value can follow.
+ */
+const redact = (message: string): string =>
+  message.slice(0, MAX_REDACTED_LENGTH).replace(/(?:(\/documents\/)|[^\w\s.,:;()/=?&%+-]).*/s, '$1…');
 
 /** The response to an unexpected error reveals nothing about it. */
 export function toApiError(error: unknown): ApiError {

@@ -1,4 +1,4 @@
-import { getErrorMessage, StoppedError } from '../lib/errors';
+import { getErrorMessage, LoggableError, StoppedError } from '../lib/errors';
 import { isTransient, retry } from '../lib/firestore/retry';
 import { LIST_KINDS, writeEntryBatch, type ListKind } from '../lib/repositories/lists';
 import type { Products } from '../lib/schemas/add-price-lists';
@@ -54,7 +54,8 @@ export class Attempt {
 
   async #renew(): Promise<void> {
     const outcome = await applyEvent(this.key, { kind: 'renew', attempt: this.record });
-    if (outcome.kind !== 'owned') throw new Error('another event was applied to the key after its lease had expired');
+    if (outcome.kind !== 'owned')
+      throw new LoggableError('another event was applied to the key after its lease had expired');
     this.#heldUntil = outcome.heldUntil;
   }
 }

@@ -1,4 +1,4 @@
-import { StoppedError } from '../lib/errors';
+import { LoggableError, StoppedError } from '../lib/errors';
 import type { Database, Writes } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
 import { readKey, setKey, type KeyReference, type KeySnapshot } from '../lib/repositories/keys';
@@ -55,7 +55,8 @@ export function setRecord(
 export async function applyWithinReserve({ reference, db }: KeyStore, event: KeyEvent): Promise<KeyOutcome> {
   const { clock, signal: ended } = db.context;
   const reserveMs = ended.reason instanceof StoppedError ? ended.reason.reserveMs : FAILURE_RESERVE_MS;
-  const createReason = () => new Error(`no response within the ${reserveMs} ms reserved for failing an attempt`);
+  const createReason = () =>
+    new LoggableError(`no response within the ${reserveMs} ms reserved for failing an attempt`);
   const { signal, cancel } = clock.createTimeout(reserveMs, createReason);
   const key = { reference, db: db.until(signal) };
   return retry(() => applyEvent(key, event), key.db.context, 'outage').finally(cancel);

@@ -1,3 +1,4 @@
+import { LoggableError } from '../lib/errors';
 import type { Claim, FailureCause, KeyRecord, OperatorAction } from '../lib/schemas/key-record';
 import { LEASE_DURATION_MS } from '../lib/time-limits';
 import type { ListDocuments } from '../lib/repositories/lists';
@@ -209,6 +210,6 @@ function getOutcome(
 
 /** @throws Error for null, which the schema of key records rules out for all callers */
 function required<T>(value: T | null): T {
-  if (value === null) throw new Error('a key record lacks a value that its status requires');
+  if (value === null) throw new LoggableError('a key record lacks a value that its status requires');
   return value;
 }

@@ -4,7 +4,7 @@ import { setImmediate as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createGzip, gunzip } from 'node:zlib';
 import { sha256 } from '../lib/sha256';
-import { ApiError, getErrorMessage, PayloadTooLargeError } from '../lib/errors';
+import { ApiError, LoggableError, PayloadTooLargeError } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
 import { scanJson } from '../lib/json';
 import { MAX_CANONICAL_BYTES, MAX_PRODUCTS } from '../lib/payload-limits';
@@ -77,7 +77,7 @@ export async function compressToChunks(submission: PriceListSubmission, chunkByt
   return Array.from({ length: count }, (_, i) => all.subarray(i * chunkBytes, (i + 1) * chunkBytes));
 }
 
-export class UnusablePayloadError extends Error {
+export class UnusablePayloadError extends LoggableError {
   override readonly name = 'UnusablePayloadError';
 }
 
@@ -127,7 +127,6 @@ function throwUnusable(error: unknown): never {
   if (code === 'ERR_BUFFER_TOO_LARGE')
     throw new UnusablePayloadError('the payload inflates to more bytes than an accepted one can have');
   if (code === 'Z_BUF_ERROR') throw new UnusablePayloadError('the last payload chunks are missing');
-  if (String(code).startsWith('Z_'))
-    throw new UnusablePayloadError(`the payload is damaged: ${getErrorMessage(error)}`);
+  if (String(code).startsWith('Z_')) throw new UnusablePayloadError(`the payload is damaged (${String(code)})`);
   throw error;
 }

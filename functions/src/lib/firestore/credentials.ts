@@ -1,7 +1,7 @@
 import { credentials, status, type ChannelCredentials } from '@grpc/grpc-js';
 import { applicationDefault } from 'firebase-admin/app';
 import { ConfigError, isFunctionsEmulator } from '../config';
-import { getErrorMessage } from '../errors';
+import { getErrorMessage, LoggableError } from '../errors';
 
 /**
  * Returns the credentials of both channels: TLS, and with each call an access token of the default credentials,
@@ -25,7 +25,9 @@ export function createDefaultCredentials(): ChannelCredentials {
         const { access_token } = await account.getAccessToken();
         return { authorization: `Bearer ${access_token}` };
       } catch (cause) {
-        throw Object.assign(new Error(`No access token: ${getErrorMessage(cause)}`), { code: status.UNAVAILABLE });
+        throw Object.assign(new LoggableError(`No access token: ${getErrorMessage(cause)}`), {
+          code: status.UNAVAILABLE,
+        });
       }
     },
   });

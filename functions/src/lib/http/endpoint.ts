@@ -3,7 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onRequest, type HttpsFunction } from 'firebase-functions/v2/https';
 import { abortable, systemClock } from '../clock';
 import { apiKeySecret, assertAllowedOrigins } from '../config';
-import { ClientGoneError, ERROR_DEFINITIONS, toApiError, toErrorResponse, type ApiError } from '../errors';
+import {
+  ClientGoneError,
+  ERROR_DEFINITIONS,
+  LoggableError,
+  toApiError,
+  toErrorResponse,
+  type ApiError,
+} from '../errors';
 import { getTraceId } from '../instance/prepare-request';
 import { runHandler, shutdown } from '../instance/shutdown';
 import { logRequest } from '../logging/request-line';
@@ -36,7 +43,7 @@ async function handleRequest<Body>(
 ): Promise<void> {
   const startedAt = performance.now();
   const { runtimeOptions, writes = false } = endpoint;
-  const createReason = () => new Error('the time for the request is up');
+  const createReason = () => new LoggableError('the time for the request is up');
   const stopping = writes ? shutdown.abortWrites : shutdown.stopWaiting;
   const timeLimitMs = getTimeLimitMs(runtimeOptions, writes);
   const { signal, cancel } = systemClock.createTimeout(timeLimitMs, createReason, stopping.signal);

@@ -1,5 +1,5 @@
 import { getMarketFacts, getOutcome } from '../market-facts';
-import { logEvent, redact, toOperatorField, type LogSeverity } from './event';
+import { logEvent, toOperatorField, type LogSeverity } from './event';
 
 interface AttemptFields {
   document_id: string;
@@ -31,7 +31,7 @@ export function createPriceListLogger(request_id: string) {
     completed: (attempt: CompletedFields) => log('INFO', 'price_list_completed', attempt, toCompletionFields(attempt)),
     /** The log line of the request has the stack. @param needsOperator whether the sweep does not resume the attempt */
     failed: (attempt: AttemptFields, reason: string, needsOperator: boolean) =>
-      log('ERROR', 'price_list_failed', attempt, { reason: redact(reason), ...toOperatorField(needsOperator) }),
+      log('ERROR', 'price_list_failed', attempt, { reason, ...toOperatorField(needsOperator) }),
     /** @param key_outcome the kind of `KeyOutcome` that the attempt got instead of its own completion or failure */
     superseded: (attempt: AttemptFields, key_outcome: string) =>
       log('WARNING', 'price_list_superseded', attempt, { key_outcome }),

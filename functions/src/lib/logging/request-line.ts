@@ -1,7 +1,7 @@
 import { getServiceContext } from '../config';
-import { getErrorMessage, type ApiError } from '../errors';
+import { getErrorMessage, getErrorName, LoggableError, type ApiError } from '../errors';
 import type { Phase } from '../work-context';
-import { logEvent, redact, toOperatorField } from './event';
+import { logEvent, toOperatorField } from './event';
 
 export interface RequestLogEntry {
   operation: string;
@@ -40,7 +40,7 @@ export function logRequest({ error, phases_ms, ...entry }: RequestLogEntry): voi
   const fields = {
     ...entry,
     ...toPhaseFields(phases_ms),
-    ...(error && { error_code: error.code, reason: redact(error.message), ...toOperatorField(error.needsOperator) }),
+    ...(error && { error_code: error.code, reason: getErrorMessage(error), ...toOperatorField(error.needsOperator) }),
     ...(error && isFailure && toErrorReport(error.cause ?? error, operation)),
   };
   logEvent(severity, 'request', fields, `${operation} answered ${status}`);
@@ -54,8 +54,8 @@ const toPhaseFields = (phasesMs: Partial<Record<Phase, number>>) =>
  * (https://cloud.google.com/error-reporting/docs/formatting-error-messages).
  */
 function toErrorReport(thrown: unknown, service: string) {
-  const error = thrown instanceof Error ? thrown : new Error('thrown value is not an error');
-  const firstLine = `${error.name}: ${redact(getErrorMessage(error)).replace(/\s+/g, ' ')}`;
+  const error = thrown instanceof Error ? thrown : new LoggableError('thrown value is not an error');
+  const firstLine = `${getErrorName(error)}: ${getErrorMessage(error).replace(/\s+/g, ' ')}`;
   return {
     '@type': 'type.googleapis.com/google.devtools.clouderrorreporting.v1beta1.ReportedErrorEvent',
     serviceContext: getServiceContext(service),
@@ -64,6 +64,7 @@ function toErrorReport(thrown: unknown, service: string) {
 }
 
 /** Returns the frames that follow the message of a stack, so that no line of the message counts as a frame. */
+// eslint-disable-next-line no-restricted-syntax -- It finds where the message ends, and returns what follows.
 function getFrames({ message, stack = '' }: Error): string | undefined {
   const end = stack.indexOf(`${message}\n    at `);
   return end === -1 ? undefined : /^(?:\n {4}at .*)+/.exec(stack.slice(end + message.length))?.[0];

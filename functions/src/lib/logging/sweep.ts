@@ -1,4 +1,4 @@
-import { logEvent, redact, type LogSeverity } from './event';
+import { logEvent, type LogSeverity } from './event';
 import { toCompletionFields, type CompletedFields } from './price-lists';
 
 /** Logs the events of a sweep. */
@@ -17,7 +17,7 @@ export function logSweepResult(
   const [severity, event] = SWEEP_EVENTS[result];
   const { document_id, trace_id, claimed_at } = attempt;
   const facts = result === 'resumed' ? toCompletionFields(attempt) : { since_claim_ms: time - claimed_at };
-  const why = reason !== null && { reason: redact(reason) };
+  const why = reason !== null && { reason };
   logEvent(severity, event, { document_id, trace_id, ...facts, ...why });
 }
 
@@ -42,4 +42,4 @@ export const logSweepEnded = (
 export const logSweepPaused = () => logEvent('NOTICE', 'sweep_paused', {});
 
 export const logSweepFailed = (reason: string, counts: SweepCounts) =>
-  logEvent('ERROR', 'sweep_failed', { reason: redact(reason), ...counts });
+  logEvent('ERROR', 'sweep_failed', { reason, ...counts });

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { findDocumentIdProblem, MAX_DOCUMENT_ID_BYTES } from '../document-id';
-import { ValidationError, type FieldError } from '../errors';
+import { LoggableError, ValidationError, type FieldError } from '../errors';
 import { describeReceived, expectedError, LONE_SURROGATE_MESSAGE, toFieldErrors, toShape } from './fields';
 import { infoSchema, type PriceListInfo } from './info';
 
@@ -58,7 +58,7 @@ export interface Products {
 /** @throws Error for an id that is not one of the products */
 export function getPrices({ prices }: Products, id: string): ProductPrices {
   const found = prices.get(id);
-  if (found === undefined) throw new Error('a product has no prices');
+  if (found === undefined) throw new LoggableError('a product has no prices');
   return found;
 }
 
@@ -113,7 +113,7 @@ const isPrice = (value: unknown): boolean => typeof value === 'number' && value 
 
 function getPriceErrors(id: string, value: unknown): FieldError[] {
   const { error } = productPricesSchema.safeParse(value);
-  if (error === undefined) throw new Error('isPrices rejects prices that the schema accepts');
+  if (error === undefined) throw new LoggableError('isPrices rejects prices that the schema accepts');
   return toFieldErrors(error, ['products', toShownId(id)]);
 }
 

@@ -81,6 +81,7 @@ export function validate<Schema extends z.ZodType>(schema: Schema, body: unknown
 
 /** @param under path of the validated value in the body */
 export function toFieldErrors(error: z.ZodError, under: readonly string[]): FieldError[] {
+  // eslint-disable-next-line no-restricted-syntax -- The texts of the schemas, for the client and not for the log.
   return error.issues.map(({ path, message }) => ({
     path: [...under, ...path.map(String)].join('.') || 'body',
     message,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Call, Rpc } from '../../../../emulator/src';
 import { systemClock, type Clock } from '../../../src/lib/clock';
-import { StoppedError } from '../../../src/lib/errors';
+import { LoggableError, StoppedError } from '../../../src/lib/errors';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { toBatches } from '../../../src/price-lists/entries';
 import { TEST_BATCH } from '../../../../test/harness/batches';
@@ -244,7 +244,7 @@ describe('a creation that cannot continue', () => {
   });
 
   test.each([
-    ['timeout', 1, new DOMException('the time is up', 'TimeoutError')],
+    ['timeout', 1, new LoggableError('the time is up')],
     ['stopped', 0, new StoppedError('the instance stops')],
   ])(
     'waits for the sweep if the failure cause is %s, with %i failed tries',

@@ -9,10 +9,10 @@ test("in Firebase's emulator, credentials of a real database are refused", () =>
 
 test('unusable settings of TLS are refused with the names of their variables', () => {
   jest.spyOn(credentials, 'createSsl').mockImplementation(() => {
-    throw new Error("ENOENT: no such file or directory, open '/none'");
+    throw Object.assign(new Error("ENOENT: no such file or directory, open '/none'"), { code: 'ENOENT' });
   });
   expect(createDefaultCredentials).toThrow(
-    /^TLS cannot be set up\. Correct GRPC_DEFAULT_SSL_ROOTS_FILE_PATH or .*\/none/,
+    /^TLS cannot be set up\. Correct GRPC_DEFAULT_SSL_ROOTS_FILE_PATH or .*: unexpected Error \(ENOENT\)$/,
   );
   jest.restoreAllMocks();
 });

@@ -6,7 +6,7 @@ import { logUnreadableKey } from '../../../../src/lib/logging/sweep';
 import { logSweepResult } from '../../../../src/lib/logging/sweep';
 import { createKeyRecord } from '../../../../../test/harness/key-records';
 
-/** Tests the severities and fields of all log lines except those of requests. No reason names a document or quotes a value. */
+/** Tests the severities and fields of all log lines except those of requests. */
 
 jest.mock('firebase-functions/logger');
 
@@ -15,17 +15,21 @@ const record = createKeyRecord({ claimed_at: 5, trace_id: 'trace-1' });
 const IDS = { request_id: 'request-1', document_id: 'document', price_list_id: null, products_count: 1 };
 const SWEPT = { document_id: 'document', trace_id: 'trace-1', since_claim_ms: 10 };
 const COUNTS = { resumed: 0, deferred: 0, left: 0, unreadable: 0 };
-const PATH = 'no entity: projects/p/databases/(default)/documents/price_lists/1/products/secret';
-const CUT = { reason: 'no entity: projects/p/databases/(default)/documents/…' };
+const REASON = 'the time is up';
 
 test.each<[severity: string, event: string, fields: object, log: () => void]>([
-  ['ERROR', 'price_list_failed', { ...IDS, ...CUT, needs_operator: true }, () => log.failed(record, PATH, true)],
-  ['ERROR', 'price_list_failed', { ...IDS, reason: 'bad …' }, () => log.failed(record, 'bad "secret"', false)],
+  [
+    'ERROR',
+    'price_list_failed',
+    { ...IDS, reason: REASON, needs_operator: true },
+    () => log.failed(record, REASON, true),
+  ],
+  ['ERROR', 'price_list_failed', { ...IDS, reason: REASON }, () => log.failed(record, REASON, false)],
   ['WARNING', 'price_list_superseded', { ...IDS, key_outcome: 'lost' }, () => log.superseded(record, 'lost')],
-  ['NOTICE', 'price_list_deferred', { ...SWEPT, ...CUT }, () => logSwept('deferred')],
-  ['ERROR', 'price_list_left', { ...SWEPT, ...CUT }, () => logSwept('left')],
+  ['NOTICE', 'price_list_deferred', { ...SWEPT, reason: REASON }, () => logSwept('deferred')],
+  ['ERROR', 'price_list_left', { ...SWEPT, reason: REASON }, () => logSwept('left')],
   ['ERROR', 'key_record_unreadable', { record: 'keys/1' }, () => logUnreadableKey('keys/1')],
-  ['ERROR', 'sweep_failed', { ...CUT, ...COUNTS }, () => logSweepFailed(PATH, COUNTS)],
+  ['ERROR', 'sweep_failed', { reason: REASON, ...COUNTS }, () => logSweepFailed(REASON, COUNTS)],
   [
     'WARNING',
     'instance_stopped',
@@ -50,5 +54,5 @@ test.each<[severity: string, event: string, fields: object, log: () => void]>([
 });
 
 function logSwept(result: 'deferred' | 'left'): void {
-  logSweepResult({ time: 15, result, reason: PATH }, record);
+  logSweepResult({ time: 15, result, reason: REASON }, record);
 }

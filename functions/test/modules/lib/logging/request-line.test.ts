@@ -1,5 +1,11 @@
+import { Firestore } from '@google-cloud/firestore';
 import { write } from 'firebase-functions/logger';
-import { ApiError, toApiError } from '../../../../src/lib/errors';
+import { readFileSync } from 'node:fs';
+import { BlockList } from 'node:net';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import * as z from 'zod';
+import { ApiError, LoggableError, toApiError } from '../../../../src/lib/errors';
 import { logRequest } from '../../../../src/lib/logging/request-line';
 
 /** Tests that an error report has stack frames, and no text that could be confidential. */
@@ -22,15 +28,17 @@ function getLine(error: unknown): { reason: string; stack_trace: string } {
 }
 
 const SECRET = 'planted-secret';
-const MESSAGE = `no entity: projects/p/databases/(default)/documents/lists/${SECRET}`;
+const MESSAGE = `5 NOT_FOUND: no entity: projects/p/databases/(default)/documents/lists/${SECRET}`;
 
-const withStack = (stack: string | undefined) => Object.assign(new Error(MESSAGE), { stack });
+const fromGrpc = (message: string) => Object.assign(new Error(message), { code: 5 });
 
-const FRAMES = /^Error: no entity: projects\/p\/databases\/\(default\)\/documents\/…(\n {4}at .+)+$/;
+const withStack = (stack: string | undefined) => Object.assign(fromGrpc(MESSAGE), { stack });
+
+const FRAMES = /^Error: 5 NOT_FOUND: no entity: projects\/p\/databases\/\(default\)\/documents\/…(\n {4}at .+)+$/;
 
 test.each<[string, Error]>([
-  ['an error', new Error(MESSAGE)],
-  ['a message that looks like frames', new Error(`${MESSAGE}\n    at ${SECRET} (file.js:1:1)\n    at ${SECRET}`)],
+  ['an error', fromGrpc(MESSAGE)],
+  ['a message that looks like frames', fromGrpc(`${MESSAGE}\n    at ${SECRET} (file.js:1:1)\n    at ${SECRET}`)],
   ['a cause within the stack', withStack(`Error: ${MESSAGE}\n    at call (file.js:1:1)\nCaused by: Error: ${MESSAGE}`)],
   ['a stack without frames', withStack(`Error: ${MESSAGE}`)],
   ['a stack with a different message', withStack(`Error: ${SECRET}\n    at ${SECRET} (file.js:1:1)`)],
@@ -41,25 +49,55 @@ test.each<[string, Error]>([
   expect(JSON.stringify(line)).not.toContain(SECRET);
 });
 
-test.each([
-  ['V8', new TypeError(`Cannot read properties of undefined (reading '${SECRET}')`), 'unexpected TypeError'],
-  ['JSON', new SyntaxError(`${SECRET} is not valid`), 'unexpected SyntaxError'],
-  [
-    'Firestore',
-    Object.assign(new Error(`3 INVALID_ARGUMENT: value '${SECRET}' is bad`), { code: 3 }),
-    '3 INVALID_ARGUMENT: value …',
-  ],
-  ['a library with typographic quotation marks', new Error(`no “${SECRET}”`), 'no …'],
-])('a message of %s is cut before a value that it quotes', (_, error, reason) => {
-  const line = getLine(error);
+const decompress = promisify(gunzip);
+
+/** The sources of errors that can quote a value: the engine, the platform, and libraries. */
+test.each<[string, string, () => unknown]>([
+  ['V8', 'unexpected TypeError', () => (undefined as never)[SECRET]],
+  ['V8, as JSON', 'unexpected SyntaxError', () => JSON.parse(SECRET) as unknown],
+  ['node:zlib', 'unexpected Error (Z_DATA_ERROR)', () => decompress(Buffer.from(SECRET))],
+  ['node:fs', 'unexpected Error (ENOENT)', () => readFileSync(SECRET)],
+  ['node:net', 'unexpected Error (ERR_INVALID_ADDRESS)', () => new BlockList().addAddress(SECRET)],
+  ['zod', 'unexpected ZodError', () => z.enum([SECRET]).parse('')],
+  ['the Firestore SDK', 'unexpected Error', () => new Firestore({ projectId: 'p' }).doc(`${SECRET}/a//b`)],
+  ['a class without a plain name', 'unexpected Error', () => throwError({ name: `${SECRET} error` })],
+  ['a class with a secret code', 'unexpected Error', () => throwError({ code: `${SECRET} code` })],
+  ['the DOM, whose codes look like those of gRPC', 'unexpected NotFoundError (8)', () => throwError(DOM_ERROR)],
+  ['another number before the text', 'unexpected Error (3)', () => throwError({ code: 3, message: `5 NO: ${SECRET}` })],
+  ['Firestore', '3 INVALID_ARGUMENT: value …', () => throwError({ code: 3, message: INVALID })],
+  ['no library', 'not an error', () => throwValue(SECRET)],
+])('of an error of %s, the log has only: %s', async (_, reason, throwIt) => {
+  const line = getLine(await catchError(throwIt));
   expect(line.reason).toBe(reason);
   expect(line.stack_trace).toMatch(/\n {4}at /);
   expect(JSON.stringify(line)).not.toContain(SECRET);
 });
 
+const INVALID = `3 INVALID_ARGUMENT: value '${SECRET}' is bad`;
+
+const DOM_ERROR = new DOMException(`no ${SECRET}`, 'NotFoundError');
+
+function throwError(error: object): never {
+  throw error instanceof Error ? error : Object.assign(new Error(SECRET), error);
+}
+
+function throwValue(value: string): never {
+  // eslint-disable-next-line @typescript-eslint/only-throw-error -- JavaScript can throw any value.
+  throw value;
+}
+
+async function catchError(throwIt: () => unknown): Promise<unknown> {
+  try {
+    await throwIt();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+}
+
 test('the report of an error has the frames of its cause, or its own if it has no cause', () => {
   function throwHere() {
-    throw new Error('x\n    at first (file.js:1:1)');
+    throw new LoggableError('x\n    at first (file.js:1:1)');
   }
   let cause: unknown;
   try {
