@@ -10,7 +10,7 @@ const PRICE_LIST_MARKET = 'market-0';
 
 const teamId = (orders: number): string => `team-with-${orders}`;
 
-/** Creates the markets, and the orders of one team for each number in `orders`. */
+/** Creates the markets and, for each number in `orders`, that many orders of one team. */
 export function createRecords(orders: readonly number[]): PlainDocument[] {
   return [
     { collection: 'markets', id: PRICE_LIST_MARKET, data: marketOf(0) },

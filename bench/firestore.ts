@@ -4,9 +4,9 @@ import { startFirestore, type IndexDefinitions } from '../emulator/src';
 import { createRecords } from './data';
 
 /*
- * The process of the embedded Firestore, which stack.ts starts. It sends its address to its parent, and
- * responds to every message with the number of calls that Firestore has received. If the `orders` of a
- * message are not null, it first replaces all data with the records for these numbers of orders.
+ * The process of the embedded Firestore, which stack.ts starts. The process sends Firestore's address to its parent, and responds
+ * to every message with the number of calls that Firestore has received. If the `orders` of a message are not null, the process
+ * first replaces all data with the records for these numbers of orders.
  */
 async function main(): Promise<void> {
   const indexes = JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;

@@ -21,7 +21,7 @@ export function computeStats(values: readonly number[]): Stats {
 export const computeRatioStats = (a: readonly number[], b: readonly number[]): Stats =>
   computeStats(a.map((value, round) => value / (b[round] ?? NaN)));
 
-/** Runs `work` with a function, and stops the function even after an error. */
+/** Runs `work` with a deployed function, and stops the function even after an error. */
 export async function withFunction<T>(
   starting: Promise<DeployedFunction>,
   work: (running: DeployedFunction) => Promise<T>,

@@ -185,7 +185,10 @@ async function priceLists({ database, add, begin }: BenchContext, products: numb
   add('Firestore calls', '', calls, exactly(FIXED_CALLS + 2 * Math.ceil(products / WRITE_SIZES.batchEntries)));
 }
 
-/** The heap that Node takes in a container of 2 GiB. On a machine with more memory, Node would take a larger heap, and collect less garbage. */
+/**
+ * The heap limit that Node sets in a container of 2 GiB. On a machine with more memory, Node would set a higher limit and collect
+ * garbage less often, so the peak would be larger than in production.
+ */
 const HEAP = { NODE_OPTIONS: `${MEMORY_PROBE_ENV.NODE_OPTIONS} --max-old-space-size=1072` };
 
 const { maxBytes } = PRICE_LISTS_BODY_LIMITS;

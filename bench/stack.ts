@@ -46,7 +46,7 @@ export interface BenchDatabase {
   address: string;
   /** Returns the number of calls that the database has received. */
   calls: () => Promise<number>;
-  /** Replaces all data with the markets, and the orders of one team for each number in `orders`. */
+  /** Replaces all data with the markets and, for each number in `orders`, that many orders of one team. */
   fill: (orders: readonly number[]) => Promise<void>;
   stop: () => Promise<void>;
 }
@@ -76,7 +76,7 @@ export async function startDatabase(): Promise<BenchDatabase> {
   };
 }
 
-/** Starts a function as in production. @param env variables besides those of each function */
+/** Starts a function as in production. @param env environment variables besides those that every function gets */
 export const startFunction = (
   variant: Variant,
   name: string,

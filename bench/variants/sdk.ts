@@ -2,7 +2,10 @@ import type { Request, Response } from '@google-cloud/functions-framework';
 import { initializeApp } from 'firebase-admin/app';
 import { getFirestore, type Query } from 'firebase-admin/firestore';
 
-/** Ordinary functions with the SDK, inside the framework's domain, without API key, validation, idempotency or logs. Reads call `get()`. */
+/**
+ * Ordinary functions with the SDK, inside the domain of the Functions Framework, without API key, validation, idempotency or logs.
+ * Reads call `get()`.
+ */
 
 initializeApp();
 const firestore = getFirestore();

@@ -12,7 +12,7 @@ import { Transactions } from './engine/transactions';
 import { toFields, type MapValue } from './protocol/values';
 import { startGrpcServer, type GrpcServer } from './protocol/grpc-server';
 
-/** The value of `dataDir` for documents in memory only. */
+/** The value of `dataDir` that keeps the documents in memory only. */
 const IN_MEMORY = ':memory:';
 
 export interface FirestoreOptions {
@@ -33,11 +33,14 @@ export interface EmbeddedFirestore {
   readonly address: string;
   /** Injects faults into calls, and removes them. */
   readonly faults: Pick<Faults, 'inject' | 'clear'>;
-  /** Calls a listener with every call that ends, unless its request could not be decoded. Returns the function that removes it. */
+  /**
+   * Calls a listener with every call that the server has finished, unless the request could not be decoded. Returns the function
+   * that removes the listener.
+   */
   observe(listener: (call: EndedCall) => void): () => void;
   /**
-   * Calls a listener with every commit that changes a document, in order, before the response is sent. The listener must not
-   * throw. Returns the function that removes it.
+   * Calls a listener with every commit that changes a document, in order, before the response is sent. If the listener threw, the
+   * client would get an error for a commit that has taken effect. Returns the function that removes the listener.
    */
   observeCommits(listener: (changes: readonly CommittedChange[]) => void): () => void;
   /** Returns how many calls of each operation have arrived, including calls with a request that cannot be decoded. */
@@ -48,7 +51,10 @@ export interface EmbeddedFirestore {
    * @returns the number of documents that it added, or 0 if the database already had documents
    */
   addIfEmpty(project: string, documents: readonly PlainDocument[]): Promise<number>;
-  /** Deletes all data of all databases and ends every open transaction. Later commits can have earlier times, if the clock was set back. */
+  /**
+   * Deletes all data of all databases and ends every open transaction. If the clock has been set back, a commit after that can have
+   * an earlier time than the commits before.
+   */
   clear(): void;
   /** Stops the server, and closes its connections and the data folder. */
   close(): Promise<void>;

@@ -5,7 +5,7 @@ import { networkInterfaces } from 'node:os';
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
 import { startFirestoreTestServer, type FirestoreTestServer } from './support';
 
-/* The server bounds messages, calls and connections. It listens on this machine, for one developer. */
+/* Tests the bounds on messages, calls and connections, and that only this machine can connect. */
 
 let bench: FirestoreTestServer;
 let address: string;

@@ -22,7 +22,7 @@ test('a query returns the documents as they were when it began', async () => {
   await Promise.all(['1', '2', '3'].map((id) => c.doc(id).set({ changed: false })));
   const run = async (): Promise<void> => {
     await c.doc('3').set({ changed: true });
-    // The next query creates another snapshot.
+    // This query creates another snapshot, which the query under test must not read.
     await c.limit(1).get();
   };
   const action = { kind: 'call', run } as const;

@@ -6,7 +6,7 @@ import { startFirestore, type EmbeddedFirestore, type FirestoreOptions } from '.
 /** An embedded Firestore whose clients end when it closes. */
 export interface FirestoreTestServer {
   readonly server: EmbeddedFirestore;
-  /** Creates a client of a project, by default of a new one, which has its own database. */
+  /** Creates a client of a project. The default is a new project, which has its own database. */
   client(projectId?: string): Firestore;
   close(): Promise<void>;
 }

@@ -22,7 +22,7 @@ export interface IndexDefinitions {
     readonly collectionGroup: string;
     readonly fieldPath: string;
     readonly indexes: readonly FieldIndex[];
-    /** Whether Firestore deletes each document after the time in this field. This server ignores it. */
+    /** Whether Firestore deletes each document after the time in this field. This server ignores `ttl`. */
     readonly ttl?: boolean;
   }[];
 }
@@ -115,7 +115,10 @@ export class Indexes {
       }));
   }
 
-  /** Returns the indexes of a field: those in its override, in that of the nearest map around it, or in that of `*`, or the automatic ones. */
+  /**
+   * Returns the indexes of a field. They are those in the override of the field, of the nearest map around it, or of `*`. Without
+   * such an override, they are the automatic ones.
+   */
   private getFieldIndexes(group: string, path: FieldPath): readonly FieldIndex[] {
     const overrides = this.definitions.fieldOverrides ?? [];
     if (overrides.length === 0) return AUTOMATIC;
@@ -191,7 +194,7 @@ export type Term = Exclude<Filter, { kind: 'and' }>;
 export const getTerms = (filter: Filter): readonly Term[] =>
   filter.kind === 'and' ? filter.filters.flatMap(getTerms) : [filter];
 
-/** Returns whether a term limits its field to given values. The order has no implicit term for that field. */
+/** Returns whether a term limits its field to given values. Such a term adds no implicit term to the order. */
 export const isEquality = (term: Term): boolean => term.kind === 'isNull' || term.op === '==' || term.op === 'in';
 
 function toIndexRequirement(

@@ -36,7 +36,7 @@ export function assertQuery(source: StructuredQuery, orders: readonly Order[]): 
   if (terms.reduce((product, term) => product * getOperands(term).length, 1) > MAX_DISJUNCTIONS) {
     throw invalid(`Invalid query. A query holds at most ${MAX_DISJUNCTIONS} disjunctions.`);
   }
-  // Firestore adds the fields of several ranges to the order of the results. This server refuses such a query.
+  // Firestore serves ranges of several fields, and adds these fields to the order of the results. This server refuses such ranges.
   const compared = terms.filter((term) => !isEquality(term) || isName(term.path));
   const isRange = compared.some((term) => !isEquality(term));
   if (isRange && countPaths(compared) > 1) throw unsupported('Ranges of several fields');

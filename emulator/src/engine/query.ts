@@ -83,7 +83,7 @@ function completeOrder({ orderBy, filter }: StructuredQuery): Order[] {
   return orders;
 }
 
-/** Creates a function that reads a field of a stored document, or its name. */
+/** Creates a function that reads a field of a stored document, or the document's name. */
 function createValueReader(path: FieldPath): (doc: StoredDoc) => Value | undefined {
   if (isName(path)) return (doc) => new Reference(getResourceName(doc));
   const read = createFieldReader(path);
@@ -143,7 +143,8 @@ export function runQuery(query: PreparedQuery, store: Store, readTime: number | 
   const collections = allDescendants ? store.collectionsOfGroup(parent, collectionId) : [`${parent}/${collectionId}`];
   const snapshots = collections.map((collection) => store.snapshot(collection, readTime));
   const [first] = orders;
-  // In the order of names, the documents of a nested collection are between those of the collection above it.
+  // In the order of names, the documents of a nested collection are between those of the outer collection. Such collections cannot be
+  // read one after another.
   const isNested = collections.some((path, i) => collections[i + 1]?.startsWith(`${path}/`));
   const isByName = first !== undefined && isName(first.path) && !isNested;
   if (isByName) return findInOrder(query, snapshots, first.descending);
@@ -159,7 +160,7 @@ function* findInOrder(
 ): Generator<StoredDoc, undefined> {
   let left = source.limit ?? Infinity;
   const ordered = (descending ? snapshots.toReversed() : snapshots).filter((docs) => docs.length > 0);
-  // A binary search skips the collections that end before the query begins, because a group can have thousands.
+  // A binary search skips the collections that end before the query begins, because a group can have thousands of collections.
   const first = findFirst(ordered.length, (index) => {
     const last = ordered[index]?.at(descending ? 0 : -1);
     return last !== undefined && !isBefore(last);

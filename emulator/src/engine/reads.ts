@@ -9,7 +9,7 @@ import type { Store } from '../storage/store';
 import type { Transaction, Transactions } from './transactions';
 import { Timestamp } from '../protocol/values';
 
-/** Sends one message of a response. If it returns a promise, the caller waits for it before the next message. */
+/** Sends one message of a response. If the function returns a promise, the caller waits for it before the next message. */
 export type SendMessage = (message: object) => Promise<void> | undefined;
 
 /** The time and the transaction of a read. */
@@ -20,7 +20,7 @@ interface ReadContext {
   readonly shownTime: Timestamp;
   /** The id of a transaction that this read began, for the response. */
   readonly begun: Buffer | undefined;
-  /** Adds a check of this read to its transaction, for the commit; undefined outside of a transaction. */
+  /** Adds a check of this read to its transaction. The commit runs the check. Undefined outside of a transaction. */
   readonly addRead: ((isUnchanged: () => boolean) => void) | undefined;
 }
 
@@ -62,7 +62,7 @@ export class Reads {
       const pending = send({ ...common, document: encodeStoredDocument(doc, query.select) });
       if (pending) await pending;
     }
-    // An empty result also carries a read time.
+    // Firestore sends a read time even if the query finds no document.
     if (count === 0) await send(common);
   }
 
@@ -86,7 +86,7 @@ export class Reads {
     return found;
   }
 
-  /** @throws RpcError FAILED_PRECONDITION for a query that needs an undeclared index */
+  /** @throws RpcError FAILED_PRECONDITION if the server requires declared indexes and the query needs an undeclared one */
   private assertIndexed({ source, orders }: PreparedQuery): void {
     if (!this.requireIndexes) return;
     const scope = source.allDescendants ? 'COLLECTION_GROUP' : 'COLLECTION';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { RpcError, invalid } from '../protocol/errors';
 
-/** The maximum number of open transactions. A further one ends the oldest. */
+/** The maximum number of open transactions. A further transaction ends the oldest. */
 const MAX_OPEN = 10_000;
 
 /** A transaction. It locks nothing: its commit fails if a read would no longer return what the transaction has read. */

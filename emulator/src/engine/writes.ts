@@ -10,7 +10,7 @@ import { getPath, setPath, type MapValue } from '../protocol/values';
 /**
  * Computes the document after a write, and stores nothing. Times are microseconds since 1970.
  *
- * @returns `current` if nothing changes, and undefined if the write deletes
+ * @returns the new version, `current` if nothing changes, or undefined if the write deletes the document
  * @throws RpcError for a failed precondition, or an exceeded limit
  */
 export function applyWrite(

@@ -5,13 +5,13 @@ import type { CallHandler } from './grpc-server';
 import type { Requests, Rpc } from './requests';
 import type { ResponseStream } from './response-stream';
 
-/** Sends one encoded message of a response. If it returns a promise, the caller waits for it before the next message. */
+/** Sends one encoded message of a response. If the function returns a promise, the caller waits for it before the next message. */
 export type SendBytes = (message: Buffer) => Promise<void> | undefined;
 
 /**
  * Responds to a call. The embedded Firestore does so itself, and a front forwards the call to another Firestore.
  *
- * @throws RpcError for every status other than OK
+ * @throws RpcError for a status other than OK. The client gets any other error as DATA_LOSS.
  */
 export type Responder = (call: Call, bytes: Buffer, send: SendBytes) => Promise<void>;
 
@@ -72,7 +72,7 @@ async function handleCall(
       return toEndedCall(error.kind);
     }
     if (!(error instanceof RpcError)) console.error(`${incoming.rpc} failed:`, error);
-    // No client retries DATA_LOSS. It would retry INTERNAL for minutes, and a full disk would fail each try.
+    // No client retries DATA_LOSS. A client would retry INTERNAL for minutes, although a full disk would fail each retry.
     const rpcError = error instanceof RpcError ? error : new RpcError('DATA_LOSS', String(error));
     stream.fail(rpcError);
     return toEndedCall(rpcError.code);

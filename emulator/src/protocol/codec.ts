@@ -60,7 +60,7 @@ mapType(
 mapType(
   'google.firestore.v1.MapValue',
   ({ fields }) => {
-    // A vector sorts differently from a map, so it must not be stored as one.
+    // A vector arrives as a map. Firestore sorts vectors differently from maps, so the server must not store a vector as a map.
     if ((fields as Message)['__type__'] === '__vector__') throw unsupported('Vectors');
     return toMap(fields);
   },

@@ -33,13 +33,16 @@ export type FaultAction<K extends Rpc = Rpc> =
 /** An action, and the calls to which it applies. */
 export interface Fault<K extends Rpc = Rpc> {
   readonly rpc: K;
-  /** Counts only calls for which this returns true. */
+  /** Counts only calls for which this function returns true. */
   readonly match?: (call: Call<K>) => boolean;
   /** The number of the first affected call among those that match. The default is 1. */
   readonly nth?: number;
   /** The number of consecutive matching calls that the fault affects. The default is 1. */
   readonly times?: number;
-  /** Before the call takes effect (the default), after its effect but before the response ends, or after this many response messages. */
+  /**
+   * When the fault applies: before the call takes effect (the default), after the effect but before the response ends, or after this
+   * many response messages.
+   */
   readonly when?: 'before' | 'after' | { readonly messages: number };
   readonly action: FaultAction<K>;
 }
@@ -48,7 +51,7 @@ export interface Fault<K extends Rpc = Rpc> {
 export interface InjectedFault {
   /** How many calls the fault has affected. */
   readonly count: number;
-  /** Resolves with the first affected call, when the fault applies. */
+  /** Resolves with the first affected call, as soon as the fault applies to this call. */
   readonly fired: Promise<Call>;
   /** Removes the fault. It still applies to calls that it has already matched. */
   remove(): void;
@@ -70,7 +73,7 @@ interface ActiveFault {
 
 /**
  * Applies the faults of one call at a point. A number is the count of messages sent so far. Returns undefined if no fault applies.
- * @throws RpcError or NoResponse instead of the call's response
+ * @throws RpcError or NoResponse if a fault ends the call
  */
 export type ApplyFaults = (point: 'before' | 'after' | number) => Promise<void> | undefined;
 

@@ -16,10 +16,10 @@ export interface GrpcServer {
   close(): Promise<void>;
 }
 
-/** The number of bytes that a client can send before the server reads them, in one call and on one connection. */
+/** The number of bytes that a client can send before the server reads them, both in one call and in all calls of one connection. */
 const WINDOW_BYTES = 4 * 1024 * 1024;
 
-/** Each connection has at most 100 calls, and each call a message of at most 10 MiB (message-framing.ts). */
+/** Bounds the memory for requests: a connection has at most 100 calls, and a call one message of at most 10 MiB (message-framing.ts). */
 const MAX_CONNECTIONS = 100;
 
 const SESSION_OPTIONS = {
@@ -138,7 +138,7 @@ function refuse(path: string, response: ResponseStream): void {
     response.fail(error);
     return;
   }
-  // SDKs pass the cause of a removed target to the listener's error callback. They would reopen a stream that fails.
+  // SDKs pass the cause of a removed target to the listener's error callback. If the stream failed instead, they would reopen it.
   const cause = { code: error.status, message: error.message };
   void response.send(encodeResponse('Listen', { targetChange: { targetChangeType: REMOVE, cause } }));
   response.end();

@@ -27,7 +27,7 @@ export class MessageReader {
 
   /**
    * Takes the next bytes, and returns the message when it is complete.
-   * @throws RpcError INVALID_ARGUMENT as soon as the head announces too many bytes, UNIMPLEMENTED if the message is compressed
+   * @throws RpcError INVALID_ARGUMENT as soon as the head announces too many bytes, and UNIMPLEMENTED if the message is compressed
    */
   read(chunk: Buffer): Buffer | undefined {
     this.chunks.push(chunk);

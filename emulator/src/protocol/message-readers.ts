@@ -42,5 +42,5 @@ export function readMask(value: unknown): Mask {
 export const readTransactionId = (value: unknown): string | undefined =>
   Buffer.from(value as Uint8Array).toString('base64') || undefined;
 
-/** Returns the bytes of a transaction id, as the protocol sends it. */
+/** Returns the bytes of a transaction id, as the protocol sends them. */
 export const encodeTransactionId = (id: string): Buffer => Buffer.from(id, 'base64');

@@ -18,7 +18,7 @@ export interface DocumentPath {
 
 const MAX_ID_BYTES = 1500;
 
-/** Collections nest at most 100 deep, and each level has two ids: https://firebase.google.com/docs/firestore/quotas. */
+/** Collections nest at most 100 levels deep, and each level has two ids: https://firebase.google.com/docs/firestore/quotas. */
 const MAX_IDS = 200;
 
 const RESERVED = /^__.*__$/s;

@@ -6,7 +6,7 @@ import { frameMessage } from './message-framing';
 
 /** The response of a call. Sends nothing after its status, or after the client has closed the stream. */
 export interface ResponseStream {
-  /** Sends one message. If it returns a promise, the caller waits for it before the next message. */
+  /** Sends one message. If the function returns a promise, the caller waits for it before the next message. */
   send(message: Buffer): Promise<void> | undefined;
   end(): void;
   fail(error: RpcError): void;

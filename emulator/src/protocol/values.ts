@@ -141,7 +141,7 @@ export function getPath(map: MapValue, path: readonly string[]): Value | undefin
   return value;
 }
 
-/** Sets the value at a path, in new maps where the path has none. Undefined removes the value. */
+/** Sets the value at a path, and creates the maps that the path lacks. Undefined removes the value. */
 export function setPath(map: MapValue, path: readonly string[], value: Value | undefined): void {
   const last = path.at(-1);
   if (last === undefined) return;

@@ -62,7 +62,7 @@ export class Collection {
 
   /** Returns all documents in the order of their ids. Later changes do not affect the result. */
   snapshot(): readonly StoredDoc[] {
-    // A later sort takes less time, because only later changes are out of order.
+    // The sorted map makes a later sort faster, because only later changes are out of order.
     if (!this.sorted) this.docs = sortById(this.docs);
     return (this.sorted ??= [...this.docs.values()]);
   }

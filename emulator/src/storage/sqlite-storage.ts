@@ -53,7 +53,9 @@ export class SqliteStorage {
    */
   static open(folder: string): SqliteStorage {
     if (folder === '')
-      throw new Error('the data folder has an empty name: name a folder, or omit the option to keep nothing.');
+      throw new Error(
+        'the data folder has an empty name: name a folder, or omit `dataDir` if nothing should be stored on disk.',
+      );
     let database: DatabaseSync | undefined;
     try {
       createFolder(resolve(folder));
