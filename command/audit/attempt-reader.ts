@@ -16,7 +16,7 @@ import { PRICE_OF } from './expected';
 /** Number of counted entries that Firestore bills as one document read. */
 const COUNTED_PER_READ = 1_000;
 
-/** Reads a stored payload. Returns an error that says why, if the payload cannot be used. */
+/** Reads a stored payload. If the payload cannot be used, returns the error that says why. */
 export const readPayload = (
   attempt: Pick<KeyRecord, 'document_id' | 'fingerprint'>,
   db: Database,
@@ -38,14 +38,14 @@ export class AttemptReader {
     private readonly onRead: (documentReads: number) => void,
   ) {}
 
-  /** Calls `fn`, and calls it again after a transient error. @param documentReads number of documents that one call reads */
+  /** Calls `fn`, and calls it again after a transient error. @param documentReads number to count for the call; 0 if the caller counts */
   async read<T>(fn: () => Promise<T>, documentReads: number): Promise<T> {
     this.documentReads += documentReads;
     this.onRead(this.documentReads);
     return retry(fn, this.context, 'outage');
   }
 
-  /** @param chunks the number of chunks, from the request record */
+  /** @param chunks `payload_chunks` of the request record, which can be malformed */
   readPayload(attempt: Pick<KeyRecord, 'document_id' | 'fingerprint'>, chunks: unknown): Promise<StoredPayload> {
     this.documentReads += typeof chunks === 'number' ? chunks : 1;
     return readPayload(attempt, this.db, this.context);
@@ -99,7 +99,7 @@ export class AttemptReader {
     }
   }
 
-  /** Selects the products whose entries are compared: all of them, or a random sample; null for none. */
+  /** Selects the products whose entries are compared: all of them, or a random sample. Returns null for a sample size of 0. */
   #selectProducts({ products }: PriceListSubmission): Products | null {
     if (this.sampleSize === 0) return null;
     if (this.sampleSize >= products.ids.length) return products;
@@ -110,7 +110,7 @@ export class AttemptReader {
 }
 
 /**
- * Compares stored entries with those of the payload, as they arrive.
+ * Compares the stored entries of a list with the prices in the payload, while the entries arrive.
  *
  * @param wanted the prices of the payload by product id: all, or those of the sample
  * @param field the only field of an entry

@@ -8,7 +8,10 @@ import { createExpectedList, createExpectedResponse } from './expected';
 import { createKeyReporter } from './key-record';
 import { createReporter, type Violation } from './violation';
 
-/** The checks of the current attempt of a key: its request record, payload, response and lists. */
+/**
+ * Checks the request record, payload, response and lists of a key's current attempt, and the request record and payload
+ * of an earlier attempt.
+ */
 
 /** The stored fields of a document. */
 type Fields = Readonly<Record<string, unknown>>;
@@ -28,7 +31,7 @@ export interface AttemptDocuments {
 /** The ids of products whose stored entries differ from the payload. */
 export interface EntryDifferences {
   missing: string[];
-  /** Entries with another price or with other fields. */
+  /** Entries with a different price or with other fields. */
   different: string[];
   /** Entries whose product is not in the payload. */
   extra: string[];
@@ -79,7 +82,10 @@ function checkRequest(attempt: KeyRecord, request: Fields | undefined, payload: 
   return names.length === 0 ? [] : [report('request', `differs from its attempt: ${names.join(', ')}`)];
 }
 
-/** Returns the names of invalid fields among those that only the request record holds. The number of chunks must be that of a usable payload. */
+/**
+ * Returns the names of invalid fields among those that only the request record holds. If the payload is usable,
+ * `payload_chunks` must be its number of chunks.
+ */
 function findInvalidFields({ request_id, payload_chunks }: Fields, payload: StoredPayload): string[] {
   const isCount =
     payload instanceof UnusablePayloadError
@@ -91,7 +97,7 @@ function findInvalidFields({ request_id, payload_chunks }: Fields, payload: Stor
   ];
 }
 
-/** Checks the request record and the payload of an earlier attempt, which prove who sent what. No key record names them any more. */
+/** Checks the request record and the payload of an earlier attempt, which prove who sent what. No key record refers to that attempt any more. */
 export function checkReleasedRequest(id: string, request: Fields, payload: StoredPayload): Violation[] {
   const info = request['info'] as PriceListInfo;
   const path = `${collections.priceListRequests}/${id}`;
@@ -142,7 +148,7 @@ function checkResponse(attempt: KeyRecord): Violation[] {
   if (response === JSON.stringify(expected)) return [];
   const report = createKeyReporter(attempt);
   const shown = parseObject(response);
-  if (shown === undefined) return [report('response', 'has a response that is not JSON')];
+  if (shown === undefined) return [report('response', 'has a response that is not a JSON object')];
   const names = findDifferences({ ...shown, ...expected }, shown);
   const more = Object.keys(shown).filter((name) => !Object.hasOwn(expected, name));
   const what = [...names, ...more].join(', ') || 'its bytes';
@@ -186,7 +192,7 @@ function checkList(
   return violations;
 }
 
-/** Checks the document of a list, which the commit of each event except a renewal writes with the key record. */
+/** Checks the document of a list. Each event except a renewal writes the document in one commit with the key record. */
 function checkListDocument(attempt: KeyRecord, lists: KeyLists, kind: ListKind, document?: Fields): Violation[] {
   const { boq_list_id, status } = attempt;
   const report = createReporter(boq_list_id, getListPath(kind, lists));
@@ -195,8 +201,8 @@ function checkListDocument(attempt: KeyRecord, lists: KeyLists, kind: ListKind, 
   const { status: found, ...stored } = document;
   const violations: Violation[] = [];
   if (found !== expectedStatus) {
-    const shown = typeof found === 'string' && /^\w{1,20}$/.test(found) ? found : 'no valid status';
-    violations.push(report('list_status', `is ${shown}, but its attempt is ${status}`));
+    const shown = typeof found === 'string' && /^\w{1,20}$/.test(found) ? `is ${found}` : 'has no valid status';
+    violations.push(report('list_status', `${shown}, but its attempt is ${status}`));
   }
   const differing = findDifferences(expected, stored);
   const others = Object.keys(stored).filter((name) => !Object.hasOwn(expected, name)).length;

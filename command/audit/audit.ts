@@ -39,16 +39,19 @@ export interface AuditReport {
   keys: number;
   attempts: number;
   violations: number;
-  /** Numbers of completed keys without lists, and of those whose request named a different currency. Neither is a violation. */
+  /**
+   * The number of completed keys without lists, and of completed keys whose lists have a different currency from the
+   * request's. Neither is a violation.
+   */
   without_lists: number;
   other_currency: number;
-  /** Attempts with lists whose entries were only counted, because their payload cannot be read. */
+  /** The number of attempts whose entries were only counted, because the payload cannot be read. */
   not_compared: number;
-  /** About the number of document reads that Firestore bills, without those of retries. */
+  /** Approximate number of document reads that Firestore bills, without those of retries. */
   document_reads: number;
 }
 
-/** Maximum number of keys to check at once. Each check holds a payload in memory. */
+/** Maximum number of keys, requests or lists to check at once. The check of a key or request holds a payload in memory. */
 const CONCURRENT_KEYS = 4;
 
 const RECHECK_PAUSE_MS = 500;
@@ -56,7 +59,7 @@ const RECHECK_PAUSE_MS = 500;
 /**
  * @param sampleSize maximum number of entries of each list to compare with the payload; Infinity for all
  * @param onViolation called with each violation as it is found
- * @param onRead called with the number of document reads so far, before each call
+ * @param onRead called repeatedly with the number of document reads so far
  */
 export async function audit(
   db: Database,
@@ -158,7 +161,7 @@ class Auditor {
     });
   }
 
-  /** Checks that no entries or chunks are left of a deleted document. */
+  /** Reports entries and payload chunks whose parent document does not exist. */
   async checkParents(collection: AttemptCollection): Promise<void> {
     for (let last = ''; ;) {
       const id = await this.#reader.read(() => findNextParent(this.db, collection, last), 1);
@@ -173,14 +176,17 @@ class Auditor {
     }
   }
 
-  /** Returns the key record if the request began its current attempt, and otherwise what the records say about the request. */
+  /**
+   * Returns the key record if the request began the key's current attempt. Otherwise returns `released` for an earlier
+   * attempt, `none` for no attempt, and `unknown` if the key record is unreadable.
+   */
   async #readAttempt(found: DocumentSnapshot): Promise<KeyRecord | 'released' | 'none' | 'unknown'> {
     const boqListId: unknown = found.get('info.boq_list_id');
     if (typeof boqListId !== 'string') return 'none';
     const both = [found.ref, keyDocument(this.db, boqListId)] as const;
     const [request, document] = await this.#reader.read(() => this.db.getAll(...both), both.length);
     const { record } = toKeySnapshot(document);
-    // The audit has reported a key record that cannot be read.
+    // `checkKeys` reports an unreadable key record.
     if (record === 'unreadable') return 'unknown';
     if (record?.document_id === request.id) return record;
     return record !== undefined && request.get('released') !== undefined ? 'released' : 'none';
@@ -229,7 +235,7 @@ class Auditor {
     this.onViolation(violation);
   }
 
-  /** Calls `fn` for each document of a query, page by page in order of id, with several calls at once. */
+  /** Calls `fn` for each document of a query, page by page in order of id, and for several documents at once. */
   async #forEachDocument(query: Query, fn: (document: QueryDocumentSnapshot) => Promise<void>): Promise<void> {
     for await (const page of readPages(this.db, this.context, query.orderBy('__name__'))) {
       this.#reader.documentReads += billPage(page);

@@ -5,12 +5,12 @@ import { LEASE_DURATION_MS } from '../../functions/src/lib/time-limits';
 import { canResumeAutomatically, getSweepDueAt } from '../../functions/src/price-lists/schedule';
 import { createReporter, type Violation } from './violation';
 
-/** The checks of a key record alone. */
+/** Checks a key record without its other records. */
 
 export const createKeyReporter = ({ boq_list_id }: Pick<KeyRecord, 'boq_list_id'>) =>
   createReporter(boq_list_id, `${collections.priceListIdempotency}/${keyDocumentId(boq_list_id)}`);
 
-/** How long ago a lease may have expired without a violation. Several sweeps run in this time. */
+/** A lease that expired less than this ago is no violation. Several sweeps run in this time. */
 const EXPIRED_LEASE_GRACE_MS = 5 * 60_000;
 
 /** How long a key that requires review can be due without a violation. */
@@ -31,8 +31,8 @@ export function checkKey({ record, sweepDueAt, readAt }: ReadableKey): Violation
 }
 
 /**
- * Checks that the sweep finds a key when it is due. A key that needs an operator has a due time only until
- * the sweep has reported the key.
+ * Checks that the stored due time is the one that follows from the record. If the key needs an operator, the due time can
+ * be missing, because the sweep removes it after it has reported the key.
  */
 function describeWrongDueTime(record: KeyRecord, sweepDueAt: number | null): string | undefined {
   const needsOperator = record.status === 'requires_review' && !canResumeAutomatically(record);
@@ -47,7 +47,7 @@ function describeDelay(record: KeyRecord, sweepDueAt: number | null, readAt: num
   const { status, updated_at } = record;
   if (status !== 'requires_review') return undefined;
   if (updated_at > readAt)
-    return `was changed at ${toTimeText(updated_at)}, in the future, so no sweep resumes it before then: use resume or release`;
+    return `was changed at ${toTimeText(updated_at)}, which is in the future, so no sweep resumes the key before then: resume or release it`;
   return sweepDueAt !== null && readAt >= sweepDueAt + OVERDUE_MS
     ? `has been due for ${countMinutes(readAt - sweepDueAt)} min, and no sweep has resumed or reported it`
     : undefined;
@@ -64,6 +64,6 @@ function describeWrongLease({ lease_expires_at }: KeyRecord, readAt: number): st
 
 const countMinutes = (ms: number): number => Math.floor(ms / 60_000);
 
-/** Formats a time. A number in the sweep's index can be outside the range of Date. */
+/** Formats a stored time, which can be outside the range of Date. */
 const toTimeText = (ms: number): string =>
   Number.isNaN(new Date(ms).getTime()) ? String(ms) : new Date(ms).toISOString();

@@ -18,7 +18,7 @@ export type Rule =
 
 export interface Violation {
   rule: Rule;
-  /** The key; null if the record does not name it. */
+  /** The key; null if the record belongs to no key, or is a key record without a valid `boq_list_id`. */
   boq_list_id: string | null;
   /** Path of the document, or of its subcollection. */
   path: string;

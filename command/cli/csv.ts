@@ -11,9 +11,9 @@ type Cell = string | number | null;
 const FORMULA = new Set('=+-@＝＋－＠');
 
 /**
- * Formats a text so that no spreadsheet takes a part of it for a formula: an apostrophe precedes a character that begins a formula
- * at the start of the text or, if the spreadsheet's list separator is not a comma, after a semicolon, a tab or a line break.
- * Quotation marks, spaces and invisible characters can precede such a character.
+ * Formats a text so that no spreadsheet takes a part of it for a formula. Puts an apostrophe before a character that begins a
+ * formula, if it is the first of the text, or the first after a semicolon, a tab or a line break, where a spreadsheet with
+ * another list separator can begin a new cell. Quotation marks, spaces and invisible characters do not count as the first.
  */
 function disarm(text: string): string {
   let result = '';
@@ -23,7 +23,7 @@ function disarm(text: string): string {
     result += character;
     if (';\u061b'.includes(character)) isStart = true;
     else if (isVisible(character)) isStart &&= '" '.includes(character);
-    // A tab, a line break or a paragraph separator can end a cell.
+    // A control character, such as a tab or a line break, and the line and paragraph separators can end a cell.
     else isStart ||= ENDS_CELL.test(character);
   }
   return result;

@@ -5,7 +5,7 @@ import { UnusablePayloadError } from '../../functions/src/price-lists/payload';
 /** An error whose message is printed unchanged. */
 export class CommandError extends Error {}
 
-/** An output cannot be written, so the command stops as after Ctrl-C. price-lists.ts prints the cause. */
+/** An output cannot be written, so the command stops as after Ctrl-C. price-lists.ts prints the cause, unless the reader closed the pipe. */
 export class OutputError extends StoppedError {
   constructor() {
     super('Stopped by an output that cannot be written');
@@ -44,7 +44,7 @@ function describeFirestoreError(code: string, message: string): string {
     case 'PERMISSION_DENIED':
       return said.startsWith('Missing or insufficient permissions')
         ? `${said}. Check --project and the role roles/datastore.user of this account.`
-        : `Google denied the access: ${said}.`;
+        : `Google denied access: ${said}.`;
     case 'INTERNAL':
     case 'CANCELLED':
     case 'UNKNOWN':

@@ -20,7 +20,7 @@ import type { WorkContext } from '../../functions/src/lib/work-context';
  * What an operator does next about a key: wait until its attempt ends (`wait`) or the sweep resumes it (`sweep`),
  * resume or release it, or have the client send the request again (`send`); null for ready lists.
  *
- * A completed key without lists needs a release only if the client wants to send another `market_id`, or its market has
+ * A completed key without lists needs a release only if the client wants to send a different `market_id`, or its market has
  * been created since.
  */
 export type NextStep = 'wait' | 'sweep' | 'resume' | 'release' | 'send' | null;
@@ -33,7 +33,7 @@ export function getNextStep({ record, readAt, sweepDueAt }: ReadableKey, isPaylo
       return 'wait';
     case 'requires_review':
       if (!isPayloadUsable) return 'release';
-      // The sweep does not find a key that it has reported, such as one whose record was unreadable then.
+      // The sweep no longer finds a key that it has reported, for example because the record was unreadable at that time.
       return canResumeAutomatically(settled) && sweepDueAt !== null ? 'sweep' : 'resume';
     case 'completed':
       return settled.lists === null ? 'release' : null;

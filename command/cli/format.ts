@@ -26,7 +26,7 @@ export function formatKeys(keys: readonly KeySummary[], limit: number, isDefault
   if (keys.length === 0) return `${title}.\n`;
   const causes = isDefault && keys.length > 1 ? `${formatCauses(keys, now)}\n` : '';
   const shown = keys.slice(0, limit).map((key) => {
-    // Only `show` reads the payload, without which no key can be resumed.
+    // Only `show` reads the payload. Without a usable payload, an attempt can only be released.
     const next =
       key.next && (needsOperator(key) ? '`show` says whether to resume or release it' : NEXT_STEPS[key.next]);
     return formatFields(key, now, { ...getCommonFields(key), next });
@@ -67,10 +67,10 @@ export function formatRest(
   const byCause = Map.groupBy(keys.filter(needsOperator), ({ failure_cause }) => failure_cause);
   const [[cause] = []] = [...byCause].sort(([, a], [, b]) => b.length - a.length);
   if (!isDefault || cause === undefined || cause === null) return rest;
-  return `${rest}Most often the cause is ${cause}. List its keys: ${formatVerb('resume', options)} --dry-run --cause ${cause}\n`;
+  return `${rest}The most frequent cause is ${cause}. List its keys: ${formatVerb('resume', options)} --dry-run --cause ${cause}\n`;
 }
 
-/** Says how many attempts are in progress, and when the last lease ends. By default `list` omits the keys of these attempts. */
+/** Says how many attempts are in progress, and when the last lease expires. By default `list` omits the keys of these attempts. */
 export function formatInProgress(records: readonly KeyRecord[]): string {
   if (records.length === 0) return 'No attempt is in progress.\n';
   const until = formatTime(records.reduce((latest, { lease_expires_at }) => Math.max(latest, lease_expires_at), 0));

@@ -7,12 +7,12 @@ import { runPriceLists } from './main';
 
 /** Operators inspect and resolve keys with `npx --no -- price-lists`: see docs/runbook.md. */
 
-// Warnings of Node do not help an operator, for example the one that Google's library emits if it finds no metadata server.
+// Process warnings do not help an operator. For example, Google's library emits one if it finds no metadata server.
 process.removeAllListeners('warning');
 
 const stop = new AbortController();
 
-/** The first error of an output. With it the exit code is 1, because a part of the output is lost. */
+/** The first error of an output. If there is one, the exit code is 1, because a part of the output is lost. */
 let outputError: NodeJS.ErrnoException | undefined;
 
 /** Stops the command as Ctrl-C does. An output fails if its disk is full, for example, or if `| head -1` closes it. */
@@ -21,7 +21,7 @@ function failOutput(error: NodeJS.ErrnoException): void {
   stop.abort(new OutputError());
 }
 
-/** Returns the stream of an output. Replaces Node's stream for a file, which does not notice if a full disk cuts a write short. */
+/** Returns the stream of an output. For a file, replaces Node's stream, which does not notice if a full disk cuts a write short. */
 function openOutput(fd: number, stream: NodeJS.WriteStream): NodeJS.WritableStream {
   if (stream instanceof Socket) return stream.on('error', failOutput);
   const file = new Writable({
@@ -40,8 +40,8 @@ function openOutput(fd: number, stream: NodeJS.WriteStream): NodeJS.WritableStre
 const [stdout, stderr] = [openOutput(1, process.stdout), openOutput(2, process.stderr)];
 
 /**
- * Returns a signal that aborts at the first SIGINT, SIGTERM or SIGHUP. The command then fails a resume in
- * progress, and the sweep can resume it. The same signal again ends the process.
+ * Returns a signal that aborts at the first SIGINT, SIGTERM or SIGHUP. If a resume is in progress, the command then fails
+ * its attempt, so that the sweep can resume the attempt. The same signal again ends the process.
  */
 function abortOnSignals(): AbortSignal {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

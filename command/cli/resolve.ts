@@ -29,7 +29,7 @@ export class ResolutionError extends CommandError {
   }
 }
 
-/** The error code of each outcome that is not the one that the operator wanted. */
+/** The error code of each outcome that the operator did not want. */
 const CODES: Record<KeyOutcome['kind'], ResolutionErrorCode> = {
   deleted: 'key_deleted',
   released: 'key_released',

@@ -49,7 +49,7 @@ export class Terminal {
     if (stdin.isTTY !== true) {
       throw new CommandError(`${question}\nStandard input is not a terminal, so nobody can confirm this. Pass --yes.`);
     }
-    // Not in raw mode, in which Ctrl-C and Ctrl-Z would send no signal.
+    // `terminal: false` avoids raw mode, in which Ctrl-C and Ctrl-Z would send no signal.
     const terminal = createInterface({ input: stdin, output: stderr, terminal: false });
     // If the input ends, the interface closes but the question stays pending.
     const ended = once(terminal, 'close').then(() => '');

@@ -18,7 +18,7 @@ export const escapeJsonControls = (json: string): string =>
 const escapeUnless = (isKept: (character: string) => boolean, text: string): string =>
   PLAIN.test(text) ? text : Array.from(text, (each) => (isKept(each) ? each : toEscape(each))).join('');
 
-/** Matches most texts, so that a large one is not taken apart. */
+/** Matches a text without characters to escape, as most are, so that a large text is not split into characters. */
 const PLAIN = /^[ -~]*$/;
 
 /** Returns stored text in quotation marks. */
@@ -30,7 +30,7 @@ const MAX_ID_LENGTH = 100;
 /** Returns an id in quotation marks. Cuts a long id, which would hide the text around it. */
 export const quoteId = (id: string): string => (isShort(id) ? quote(id) : `${quote(id.slice(0, MAX_ID_LENGTH))}…`);
 
-/** Returns a word as you type it at a shell. */
+/** Returns a word as you type it in a shell, in quotation marks if it needs them. */
 export const quoteForShell = (word: string): string =>
   /^[\w:./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 

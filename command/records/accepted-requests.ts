@@ -18,7 +18,7 @@ export type RequestRow = ReturnType<typeof toRow>;
 export interface AcceptedRequest {
   request: DocumentSnapshot;
   row: RequestRow;
-  /** The key record of its attempt; undefined for an earlier attempt of the key. */
+  /** The key record of its attempt; undefined if the record does not exist, or describes a later attempt. */
   key: KeySnapshot | undefined;
 }
 
@@ -91,7 +91,7 @@ function toRow(
   };
 }
 
-/** Counts a missing fact as the usual one, so that malformed records need no further outcome. */
+/** Treats a missing fact as the usual one (market found, same currency), so malformed records need no outcome of their own. */
 const readOutcome = (request: DocumentSnapshot): Outcome =>
   getOutcome({
     market_found: request.get('market_found') !== false,

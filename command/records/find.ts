@@ -42,9 +42,9 @@ const ID_TYPE_OF: Readonly<Record<string, IdType>> = {
 
 export interface FoundKey {
   key: KeySnapshot;
-  /** The types of id for which the id matches the key. */
+  /** The types as which the given id matches the key, such as `request_id`. */
   idTypes: IdType[];
-  /** The request records by which the id leads to the key. */
+  /** The request records through which the given id leads to the key. */
   requests: DocumentSnapshot[];
 }
 
@@ -57,7 +57,7 @@ function parsePath(text: string): { id: string; idType: IdType } | undefined {
 
 /**
  * Finds the keys that an id or the path of a record leads to. Clients choose their `boq_list_id` and request ids, so one id can
- * match the keys of several clients. The path of an existing record matches nothing else.
+ * match the keys of several clients. A path that leads to a key is not tried as an id.
  */
 export async function findKeys(db: Database, name: string): Promise<FoundKey[]> {
   const path = parsePath(name);
@@ -67,7 +67,7 @@ export async function findKeys(db: Database, name: string): Promise<FoundKey[]> 
   return [...new Map(matches.flat().map((match) => [match.key.reference.path, match])).values()];
 }
 
-/** Returns the id that the command prints as `name`: in the escapes of JSON, with or without its quotation marks. */
+/** Returns the ids that the command prints as `name`, with JSON escapes, and with or without quotation marks. */
 function readPrinted(name: string): string[] {
   return [name, `"${name}"`].flatMap((text) => {
     try {
@@ -146,8 +146,8 @@ export const SUBCOLLECTION_OF = {
 } as const satisfies Record<AttemptCollection, string>;
 
 /**
- * Finds the next document of a collection that has entries or payload chunks, even if the document does not exist. Reads
- * one entry or chunk, because a query of the collection does not find documents that do not exist.
+ * Finds the id of the collection's next document with entries or payload chunks, even if the document does not exist. Reads
+ * an entry or a chunk, because a query of the collection itself finds only existing documents.
  *
  * @param after id of the previous document; '' for the first
  */
@@ -157,7 +157,7 @@ export async function findNextParent(
   after: string,
 ): Promise<string | undefined> {
   const subcollection = SUBCOLLECTION_OF[collection];
-  // The least path below a document with a greater id. Ids in these collections have no character below U+0001.
+  // The least path below any document with a greater id, because no id contains U+0000.
   const start = `${collection}/${after}\u0001/${subcollection}/\u0001`;
   const group = db.firestore.collectionGroup(subcollection).where(FieldPath.documentId(), '>=', start);
   const { docs } = await db.get(group.limit(1).select());

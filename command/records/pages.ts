@@ -3,7 +3,7 @@ import type { Database } from '../../functions/src/lib/firestore/database';
 import { retry } from '../../functions/src/lib/firestore/retry';
 import type { WorkContext } from '../../functions/src/lib/work-context';
 
-/** Default number of documents in a page. A completed key record can take 140 kB. */
+/** Default number of documents in a page. A completed key record can take 140 kB, so a page can take 14 MB. */
 const PAGE_SIZE = 100;
 
 /** Yields the documents of a query in pages. Reads each page in one call, which is repeated after a transient error. */

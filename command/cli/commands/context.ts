@@ -32,7 +32,7 @@ export async function findKey(id: string, context: CommandContext): Promise<Matc
     const documents = await read(() => findAttemptDocuments(db, id));
     const paths = documents.map(({ ref }) => ref.path).join(' and ');
     if (paths !== '')
-      throw new DocumentError(`No key refers to ${paths}, which exists. This is a fault: report it.`, documents);
+      throw new DocumentError(`No key refers to the existing ${paths}. This is a fault: report it.`, documents);
     throw new CommandError(`No accepted request matches ${quoteId(id)}. Check the id, --project and --database.`);
   }
   if (others.length === 0) {

@@ -17,7 +17,7 @@ export async function releaseKey(id: string, options: ReleaseOptions, context: C
     const effect = lists === null ? 'It has no lists, because no market matched.' : 'Afterwards, its lists are failed.';
     const question =
       `This releases ${quoteId(boq_list_id)}. ${effect} ` +
-      'The next request for it starts a new attempt, with any payload. No record is deleted.';
+      'The next request for this key starts a new attempt, with any payload. No record is deleted.';
     if (options.yes !== true) await terminal.confirm(question, workContext.signal);
     await release(key.record, { by: getOperatorName(options), reason: options.reason }, db);
   }

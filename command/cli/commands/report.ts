@@ -47,7 +47,7 @@ export async function report(options: ReportOptions, context: CommandContext): P
 }
 
 interface ReportRow extends RequestRow {
-  /** What an operator does next; null for an earlier attempt of the key. */
+  /** What an operator does next; null for ready lists, and if no readable key record describes the attempt. */
   next: NextStep;
 }
 
@@ -112,7 +112,7 @@ const TABLE: readonly [title: string, width: number, get: (row: ReportRow) => Ce
 const formatCurrency = (sent: string | null, stored: string | null): string | null =>
   sent === null || stored === null || sent === stored ? sent : `${sent}→${stored}`;
 
-/** @param columns of the terminal; 0 for a pseudo-terminal without a size, and undefined for an output that is no terminal */
+/** @param columns of the terminal; 0 for a pseudo-terminal without a size, and undefined if the output is not a terminal */
 function createTable(columns: number | undefined): Format {
   const formatLine = (cells: readonly Cell[]) => {
     const line = TABLE.map(([, width], i) => fit(escapeControls(String(cells[i] ?? '')), width)).join('  ');

@@ -19,9 +19,9 @@ export interface ResumeOptions {
 
 /** The result for one of the given ids, or for a key that `--cause` finds. */
 interface ResumeResult {
-  /** The key; the id from the arguments if an error occurred before the first resume. */
+  /** The key; the id from the arguments if it leads to no key that can be resumed. */
   boq_list_id: string;
-  /** `completed`: another process completed the key. */
+  /** `completed`: the key was already completed, or another process completed it during this resume. */
   result: 'resumed' | 'would_resume' | 'completed' | 'failed';
   reason: string | null;
   response: string | null;

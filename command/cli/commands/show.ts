@@ -37,7 +37,11 @@ export async function show(id: string, options: ShowOptions, context: CommandCon
   return 0;
 }
 
-/** Prints the documents that an id leads to if it leads to no readable key. @throws `error` if there are none, or a file is requested */
+/**
+ * Prints the documents that an id leads to if it leads to no readable key.
+ *
+ * @throws `error` if there are no such documents, or if a file is requested
+ */
 function showDocuments(error: unknown, { payload, prices }: ShowOptions, { terminal }: CommandContext): undefined {
   // Without a key, neither a payload nor prices can be read.
   if (!(error instanceof DocumentError) || payload !== undefined || prices !== undefined) throw error;
@@ -52,7 +56,8 @@ async function writePayload(
   { terminal }: CommandContext,
 ): Promise<void> {
   if (payload instanceof UnusablePayloadError) {
-    // A completed or released attempt no longer needs its payload, which may have been deleted (docs/data-model.md#retention).
+    // A completed or released attempt no longer needs its payload, which may have been deleted (docs/data-model.md#retention). So
+    // the message does not tell the operator to release the key.
     const isSettled = status === 'completed' || status === 'released';
     throw isSettled ? new CommandError(describeUnusable(payload)) : payload;
   }

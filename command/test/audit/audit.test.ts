@@ -139,7 +139,7 @@ describe('a key record', () => {
   const AT_LEASE_END = 'in sweep_due_at, but must have 2026-06-01T00:00:40.000Z';
   const OVERDUE = 'has been due for 60 min, and no sweep has resumed or reported it';
   const FUTURE =
-    'was changed at 2096-10-02T07:06:40.000Z, in the future, so no sweep resumes it before then: use resume or release';
+    'was changed at 2096-10-02T07:06:40.000Z, which is in the future, so no sweep resumes the key before then: resume or release it';
   const EXPIRED = 'is processing, but its lease expired 5 min ago, and no sweep has resumed it';
   const LONG = 'has a lease until 2026-06-01T00:00:40.001Z, longer than any instance grants';
 
@@ -210,9 +210,9 @@ test.each<[Status | 'earlier', Kind, update: DocumentData | 'deleted', Rule, of:
     'differs from its attempt: name, date',
   ],
   ['requires_review', 'key', { products_count: 10 }, 'payload', 'payload', 'has 11 products, but its attempt has 10'],
-  ['completed', 'key', { response: '{' }, 'response', 'key', 'has a response that is not JSON'],
-  ['completed', 'key', { response: '1' }, 'response', 'key', 'has a response that is not JSON'],
-  ['completed', 'key', { response: 'null' }, 'response', 'key', 'has a response that is not JSON'],
+  ['completed', 'key', { response: '{' }, 'response', 'key', 'has a response that is not a JSON object'],
+  ['completed', 'key', { response: '1' }, 'response', 'key', 'has a response that is not a JSON object'],
+  ['completed', 'key', { response: 'null' }, 'response', 'key', 'has a response that is not a JSON object'],
   ['completed', 'costs', 'deleted', 'list_document', 'costs', 'does not exist'],
   ['completed', 'prices', 'deleted', 'list_document', 'prices', 'does not exist'],
   [
@@ -370,7 +370,7 @@ describe.each(['costs', 'prices'] as const)('a list of %s', (list) => {
   test('must have a valid status', async () => {
     const { [list]: path } = await store('completed');
     for (const found of [1, 'two words', 'x'.repeat(21), DELETED])
-      await expectChanged(path, { status: found }, 'list_status', 'is no valid status, but its attempt is completed');
+      await expectChanged(path, { status: found }, 'list_status', 'has no valid status, but its attempt is completed');
   });
 });
 

@@ -106,7 +106,7 @@ test('release leaves the lists failed, a request with another payload claims the
   await failAttempt(KEY);
   expect(await run('release', KEY, '--yes')).toMatchObject({ code: 2, err: containing('--reason') });
   expect((await run('release', KEY, '--reason', 'x')).err).toContain(
-    '. Afterwards, its lists are failed. The next request for it starts a new attempt',
+    '. Afterwards, its lists are failed. The next request for this key starts a new attempt',
   );
   expect((await run('release', KEY, '--reason', 'wrong prices', '--by', 'ada', '--yes')).code).toBe(0);
   const { document_id, lists } = (await readRecord()) as Partial<KeyRecord>;
@@ -321,7 +321,7 @@ test('show prints a list document to which no key refers, and calls it a fault',
   await service.db.doc('price_lists/alone').set({ status: 'ready' });
   const { code, out, err } = await run('show', 'price_lists/alone');
   expect([code, JSON.parse(out)]).toEqual([0, { path: 'price_lists/alone', fields: { status: 'ready' } }]);
-  const fault = 'No key refers to price_lists/alone, which exists. This is a fault: report it.';
+  const fault = 'No key refers to the existing price_lists/alone. This is a fault: report it.';
   expect(err).toContain(fault);
   expect(await run('resume', 'alone')).toMatchObject({ code: 1, err: containing(fault) });
   for (const option of ['--payload', '--prices']) expect((await run('show', 'alone', option, '-')).code).toBe(1);
