@@ -13,7 +13,10 @@ import { createProgramEnvironment, runProgram } from '../../dev/run/programs';
 /** The folder to which this version of the package is unpacked once. */
 const UNPACKED = resolve('node_modules/.cache', `chromium-${devDependencies['@sparticuz/chromium']}`);
 
-/** Unpacks the package. It adds its libraries only on Amazon Linux, so `unpack` sets the variable by which it recognises that. */
+/**
+ * Unpacks the package, which adds its libraries only on Amazon Linux. `unpack` sets the variable by which the package recognises
+ * Amazon Linux.
+ */
 const UNPACK = "import chromium from '@sparticuz/chromium'; await chromium.executablePath()";
 
 /** The package looks for fonts in the place that Amazon uses. Without fonts, an input field crashes Chromium. */

@@ -35,7 +35,10 @@ const sendJson = (response: ServerResponse, body: object, status = 200) =>
     .writeHead(status, { 'Content-Type': 'application/json', 'X-Request-Id': 'request-7' })
     .end(JSON.stringify(body));
 
-/** Stands in for the service: responds to reads of teams and markets itself, and by `answer` to every other request with the API key. */
+/**
+ * Stands in for the service. A request without the API key gets 401. `answer` responds to every other request, except reads of
+ * teams and markets.
+ */
 function respond(request: IncomingMessage, response: ServerResponse): void {
   if (request.headers['x-api-key'] !== KEY) sendJson(response, { error: 'Unauthorized' }, 401);
   else if (request.url === '/getTeams')

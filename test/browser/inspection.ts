@@ -10,7 +10,7 @@ export async function readTexts(page: Page, selector: string): Promise<string[]>
 
 const AXE = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
 
-/** Returns the serious and critical findings of axe-core: https://dequeuniversity.com/rules/axe. Leaves out Swagger UI, a library. */
+/** Returns the serious and critical findings of axe-core: https://dequeuniversity.com/rules/axe. Leaves out the library Swagger UI. */
 export const findViolations = (page: Page): Promise<unknown> =>
   page.evaluate(`${AXE}
     axe.run({ exclude: ['.swagger-ui'] }).then(({ violations }) => violations

@@ -176,13 +176,13 @@ describe('the package', () => {
     const { stdout } = await runProgram('npm', pack);
     const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ filename: string }];
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-    // The library comes from this checkout, so that the test needs no registry. npm 10 cannot install it from there.
+    // The test copies the library from this checkout, because it must need no registry, and npm 10 cannot install the library from there.
     cpSync('node_modules/undici', join(folder, 'node_modules/undici'), { recursive: true });
     const install = ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', join(folder, filename)];
     await runProgram('npm', install, { cwd: folder });
   });
 
-  test('compiles and runs the program that its README shows', async () => {
+  test('lets the program in its README compile and run', async () => {
     const readme = readFileSync('docs/examples/client/README.md', 'utf8');
     const [, program = ''] = /^```ts\n([^]*?)^```$/m.exec(readme) ?? [];
     const file = join(folder, 'program.mts');

@@ -3,7 +3,7 @@ import type { Firestore } from '@google-cloud/firestore';
 import { cleanUp, createFirestoreClient, startLocalServer, type LocalServer } from '../harness/local-server';
 import { runProgram } from '../../dev/run/programs';
 
-/** Tests the code of docs/consuming-lists.md with lists that add price lists has created. */
+/** Tests the code of docs/consuming-lists.md with lists from `addPriceLists`, and with a failed list that a test writes itself. */
 
 let service: LocalServer;
 let db: Firestore;
@@ -37,7 +37,7 @@ async function create(boq_list_id: string, date: string) {
   return (await response.json()) as { price_list: { id: string }; expected_forward_cost: { id: string } };
 }
 
-/** Runs the code of the page and then this code, which prints JSON. */
+/** Runs the code of the page and then `calls`, which print JSON. */
 async function run<Result>(calls: string): Promise<Result> {
   const [, code = ''] = /^```js\n([^]*?)^```$/m.exec(readFileSync('docs/consuming-lists.md', 'utf8')) ?? [];
   const env = { FIRESTORE_EMULATOR_HOST: service.firestoreAddress, GCLOUD_PROJECT: 'demo-price-lists' };

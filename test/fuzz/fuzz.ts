@@ -45,7 +45,7 @@ export async function fuzz(getPort: (request: HostileRequest) => number, count: 
   return { responses, violations };
 }
 
-/** Sends a request and collects what it receives until the connection ends. @throws Error if that takes too long */
+/** Sends a request and collects the received bytes until the connection ends. @throws Error if it does not end in time */
 async function exchangeBytes(port: number, { bytes, pauseMs, end }: HostileRequest): Promise<Buffer> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   const received: Buffer[] = [];

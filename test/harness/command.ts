@@ -8,7 +8,7 @@ export interface CommandOutput {
   err: string;
 }
 
-/** Runs a command in this process, because it takes longer to start another process. */
+/** Runs a command in this process, because starting another process would take longer. */
 export const runCommand = (...args: string[]): Promise<CommandOutput> => runWithInput(new PassThrough(), args);
 
 /** Runs a command whose input is a terminal, in which the operator has typed a line. */
@@ -19,7 +19,7 @@ export function runCommandAtTerminal(line: string, ...args: string[]): Promise<C
 }
 
 async function runWithInput(stdin: PassThrough, args: string[]): Promise<CommandOutput> {
-  // A pseudo-terminal without a size has 0 columns.
+  // 0 columns, as on a pseudo-terminal without a size, so `report` must print whole lines.
   const stdout = Object.assign(new PassThrough(), { columns: 0 });
   const stderr = new PassThrough();
   const output = Promise.all([text(stdout), text(stderr)]);

@@ -32,6 +32,6 @@ export const failCommits = (
   { code = 'PERMISSION_DENIED', nth = 1, times = 1_000, when = 'before' }: Partial<Failure> = {},
 ) => firestore.faults.inject({ rpc: 'Commit', match, nth, times, when, action: { kind: 'error', code } });
 
-/** Calls a function when a commit of one kind arrives, before it takes effect; by default at the first such commit. */
+/** Calls a function when a commit of one kind arrives, before the commit takes effect; by default at the first such commit. */
 export const atCommit = ({ firestore }: TestDatabase, match: Match, run: () => unknown, { nth = 1, times = 1 } = {}) =>
   firestore.faults.inject({ rpc: 'Commit', match, nth, times, action: { kind: 'call', run } });

@@ -10,7 +10,7 @@ export const DEPLOYED_KEY = 'test-key-1';
 
 export const DEPLOYED_HEADERS = { 'x-api-key': DEPLOYED_KEY, 'content-type': 'application/json' };
 
-/** A Firestore with a market, and the functions of the deploy package over it, each in a process of its own. */
+/** A Firestore with a market, and the functions of the deploy package that use this Firestore. Each function has its own process. */
 export type DeployedPackage = Awaited<ReturnType<typeof startDeployedPackage>>;
 
 /** @param folder the deploy package. @param clock returns the time of Firestore */

@@ -28,7 +28,7 @@ function read(text: Buffer): unknown {
   }
 }
 
-// The first body also loads code.
+// The first body also loads code, so it is not measured.
 read(drawBody(createRandom(1), 10_000).text);
 
 for (const seed of seeds) {
@@ -36,7 +36,7 @@ for (const seed of seeds) {
   const before = measureHeap();
   const held = read(text);
   const heap = measureHeap() - before;
-  // The difference lacks the text, but the service also holds the text until the end of the scan.
+  // `heap` does not include the text, which the service also holds until the end of the scan.
   const share = (heap + text.length) / toHeldBytes(text.length);
   process.stdout.write(
     `${JSON.stringify({ seed, what, bytes: text.length, heap, share, isHeld: held !== undefined })}\n`,

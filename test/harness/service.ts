@@ -27,7 +27,7 @@ const TEST_CONFIG = {
 
 type Settings = { [Name in keyof typeof TEST_CONFIG]: string | undefined };
 
-/** A request to an operation, without a body unless one is given. An omitted method and omitted headers get valid values. */
+/** A request to an operation, without a body unless the test gives one. An omitted method and omitted headers get valid values. */
 export interface TestRequest {
   method?: string;
   /** Headers that are added to a valid API key and the content type of a body. Undefined removes a header. */
@@ -92,7 +92,10 @@ async function startTestService(functions: ServedFunctions) {
     log,
     /** Returns the port of an operation, for requests that `call` cannot send. */
     port,
-    /** Sends a request, and returns the response if docs/openapi.json describes it. Rejects if it does not, or if the connection breaks before the response is complete. */
+    /**
+     * Sends a request, and returns the response. Rejects if docs/openapi.json does not describe the response, or if the connection
+     * breaks before the response is complete.
+     */
     call: async (operation: OperationName, request: TestRequest = {}): Promise<ReceivedResponse> => {
       const sent = toRequestSpec(operation, request);
       leaks.sent(sent.headers, sent.body);

@@ -20,7 +20,7 @@ export const parseSubmission = (body: unknown): PriceListSubmission => parseSubm
 export const parseSubmissionText = (json: string): PriceListSubmission =>
   parsePriceLists(scanBody(Buffer.from(json), priceListsShape));
 
-/** Returns the products of a submission as pairs, in their order. */
+/** Returns the products of a submission as pairs of id and prices, in the order of the submission. */
 export const toPricesById = ({ products }: Pick<PriceListSubmission, 'products'>): [id: string, ProductPrices][] =>
   products.ids.map((id) => [id, getPrices(products, id)]);
 

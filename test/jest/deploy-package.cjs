@@ -6,7 +6,7 @@ const BUILT = 'functions/dist';
 /** The folder of the copies. It is in the repository, so that the package finds the Functions Framework. */
 const PARENT = 'functions/.dev';
 
-/** Copies the built package before the suites, because other programs can build it again during them. */
+/** Copies the built package before the suites start, because another program can rebuild it while they run. */
 module.exports = function copyPackage() {
   if (!existsSync(BUILT)) return;
   mkdirSync(PARENT, { recursive: true });

@@ -30,7 +30,7 @@ async function audit(): Promise<string[]> {
   return violations.map(({ rule, boq_list_id }) => `${rule} ${boq_list_id}`).sort();
 }
 
-/** Returns the results of a sweep, by key. */
+/** Runs a sweep, and returns the results by key. */
 const sweep = async (): Promise<Record<string, string>> =>
   Object.fromEntries((await runForLines('sweep')).map(({ boq_list_id = '', result = '' }) => [boq_list_id, result]));
 
@@ -107,8 +107,8 @@ test('an import restores the keys of the backup, and keeps a key that was claime
 
 test('a restored database has only the backup, and a request that was accepted later creates new lists', async () => {
   const { backup, later } = await goOnAfterBackup();
-  // The connection of a process has one database, so the test empties that. functions/test/endpoints/database-id.test.ts
-  // tests another database.
+  // The connection of a process has one database, so the test empties this database instead of restoring into another one.
+  // functions/test/endpoints/database-id.test.ts tests another database.
   database.firestore.clear();
   await importDocuments(backup);
   expect([await audit(), await list(), await readOrder()]).toEqual([OVERDUE, RETURNED, 'before']);

@@ -19,9 +19,9 @@ export const NO_FAULTS = {
   before: 0,
   /** An error after the call took effect. */
   after: 0,
-  /** No reply until the call's own timeout. For a time, later tries of that call get none either. */
+  /** No reply until the call's own timeout. For a time, repeats of that call get no reply either. */
   hang: 0,
-  /** No reply to one try, at most once in each process. */
+  /** No reply to one call, at most once in each process. */
   singleHang: 0,
   /** The process dies, before or after the call takes effect. */
   crash: 0,
@@ -41,7 +41,7 @@ const PERMISSION_DENIED = 7;
 
 /** A process that serves one request, or runs one command or sweep. Each client, operator and series of sweeps also has a process, which only sleeps. */
 export class Process {
-  /** Number of its calls that failed because of an injected error or a hang. */
+  /** Number of calls of the process that failed because of an injected error or a hang. */
   faultCount = 0;
   /** Number of calls that Firestore rejected, such as commits whose precondition failed. */
   conflicts = 0;
@@ -65,7 +65,7 @@ export class Process {
   }
 }
 
-/** Returns whether a process owns a key. Its owner tokens are its name, a slash and a number. */
+/** Returns whether a process owns a key. The owner tokens of a process are its name, a slash and a number. */
 export const isOwner = ({ name }: Process, key: Pick<KeyRecord, 'owner'> | undefined): boolean =>
   key?.owner.split('/')[0] === name;
 
@@ -78,9 +78,9 @@ export function getPaths(addWrites: (writes: Writes) => void): string[] {
 
 interface Waiting {
   process: Process;
-  /** The virtual time from which it can continue. */
+  /** The virtual time from which the process can continue. */
   at: number;
-  /** Whether the process waits for this. False for a timeout, which runs beside the work of the process. */
+  /** Whether the process waits until `go` is called. False for a timeout, which runs beside the work of the process. */
   isBlocking: boolean;
   /** Makes the call, fails the call that hangs, or ends the sleep or timeout. */
   go: (rates: FaultRates) => unknown;
@@ -101,7 +101,7 @@ export class ProcessCrashed extends Error {}
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
-/** A process is killed this long after it is told to stop. It can use the reserve to fail its attempt. */
+/** A process is killed this long after it is told to stop. Until then, it can use STOP_RESERVE_MS to fail its attempt. */
 const STOP_MS = 4 * SECOND;
 
 /** Small enough that a handful of products needs several batches and several chunks. */
@@ -113,7 +113,7 @@ const FREEZES_MS = [SECOND, 10 * SECOND, 50 * SECOND, 2 * MINUTE, 25 * MINUTE];
 /** For how long a call gets no reply, however often the process repeats it. */
 const HANGS_MS = [SECOND, 15 * SECOND, 51 * SECOND, 2 * MINUTE, 25 * MINUTE];
 
-/** Delays after which a lost call still takes effect. */
+/** Delays after which a call that hangs can still take effect. */
 const DELAYS_MS = [10, SECOND, 15 * SECOND, MINUTE, 30 * MINUTE];
 
 /** The time of Firestore and of the running schedule, in Unix milliseconds. */
@@ -152,7 +152,7 @@ export class Simulator {
   process(name: string): Process {
     const startMs = this.random.int(0, 1e12);
     const createdAt = this.now;
-    /** Milliseconds of this process in one millisecond of Firestore. */
+    /** How many milliseconds the clock of this process counts in one millisecond of Firestore's clock. */
     const rate = 1 + MAX_CLOCK_DRIFT * (2 * this.random.next() - 1);
     // Real clock: the timeouts inside a call must not advance virtual time.
     const real = createWorkContext(new AbortController().signal);

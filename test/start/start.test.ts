@@ -44,7 +44,7 @@ function listEmptyFields(text: string): string[] {
   return [...hasValue].flatMap(([path, isFilled]) => (isFilled ? [] : [path]));
 }
 
-describe('npm start with free ports and other defaults', () => {
+describe('npm start with free ports and otherwise default settings', () => {
   const dataDir = temporaryFolder();
   let local: LocalServer;
   beforeAll(async () => {
@@ -78,7 +78,7 @@ describe('npm start with free ports and other defaults', () => {
   test.each([
     ['FUNCTIONS_PORT', () => new URL(local.address('getTeams')).port],
     ['FIRESTORE_PORT', () => local.firestoreAddress.split(':')[1] ?? ''],
-  ])('ends with one line that says so if the port in %s is taken', async (name, port) => {
+  ])('ends with one line that names the variable if the port in %s is taken', async (name, port) => {
     const { code, stdout, stderr } = await startExpectingFailure({ [name]: port() });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(new RegExp(`^.*port ${port()} is taken.*\\n$`, 'i'));
@@ -113,7 +113,7 @@ test('the last line of npm start says that the data is gone if its folder was de
 test('the server ends with npm, although the shell between them passes no signal on', async () => {
   const local = await startLocalServer({}, ['npm', 'start']);
   process.kill(local.pid, 'SIGTERM');
-  // The server holds npm's output open, so `ended` waits for both.
+  // The server holds npm's output open, so `ended` waits for npm and the server.
   expect((await local.ended).stdout).toContain('Stopped.');
 });
 
@@ -130,7 +130,7 @@ describe('npm start with no sample data, no API key and no allowed origins', () 
     expect([status, text]).toEqual([500, '{"error":"API key is not configured"}']);
   });
 
-  test('no origin may call, and nothing is stored', async () => {
+  test('no origin is allowed, and nothing is stored', async () => {
     const headers = { origin: 'http://localhost:3000' };
     expect((await call(local.address('getWarehouses'), { method: 'OPTIONS', headers })).status).toBe(403);
     const db = createFirestoreClient(local.firestoreAddress);
@@ -173,12 +173,15 @@ test.concurrent.each([
   while (isGroupRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 20));
 });
 
-test.concurrent('npm start ends with one line that says so if no Firestore responds at the address', async () => {
-  const env = { FIRESTORE_EMULATOR_HOST: '127.0.0.1:1' };
-  const { code, stdout, stderr } = await startExpectingFailure(env);
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/^No Firestore responds at .* FIRESTORE_EMULATOR_HOST.*\n$/);
-});
+test.concurrent(
+  'npm start ends with one line that names FIRESTORE_EMULATOR_HOST if no Firestore responds there',
+  async () => {
+    const env = { FIRESTORE_EMULATOR_HOST: '127.0.0.1:1' };
+    const { code, stdout, stderr } = await startExpectingFailure(env);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^No Firestore responds at .* FIRESTORE_EMULATOR_HOST.*\n$/);
+  },
+);
 
 /** Sends the head of a request, whose body the test sends later. */
 async function beginRequest(local: LocalServer) {
