@@ -104,16 +104,19 @@ describe('the audit of records as the service stores them', () => {
     [3, 3],
     [PRODUCTS + 1, PRODUCTS],
     [Infinity, PRODUCTS],
-  ])('counts both lists, and with a sample of %d reads %d entries of each', async (sampleSize, entries) => {
-    await create('a');
-    // The audit reads four pages with one document each, the request record, its chunk, two lists and two counts. To
-    // find orphans, three queries return one document each, and three find nothing.
-    const document_reads = getAuditReads(1, entries);
-    expect((await runAudit(sampleSize, { random: Math.random })).report).toMatchObject({
-      violations: 0,
-      document_reads,
-    });
-  });
+  ])(
+    'counts the entries of both lists, and with a sample of %d reads %d entries of each list',
+    async (sampleSize, entries) => {
+      await create('a');
+      // The audit reads four pages with one document each, the request record, its chunk, two lists and two counts. To
+      // find orphans, three queries return one document each, and three find nothing.
+      const document_reads = getAuditReads(1, entries);
+      expect((await runAudit(sampleSize, { random: Math.random })).report).toMatchObject({
+        violations: 0,
+        document_reads,
+      });
+    },
+  );
 
   test('reads the keys in pages of 100', async () => {
     const records = Array.from({ length: 300 }, (_, i) => [`${i}`, {}] as const);
@@ -487,7 +490,7 @@ describe('while other processes change keys, the audit', () => {
     expect(database.clock.slept).toEqual([500, 500]);
   });
 
-  test('does not treat a renewal as a change of the key, and reports no expired lease after it', async () => {
+  test('does not treat a renewal as a change of the key, and reports no expired lease after the renewal', async () => {
     await store('processing');
     database.clock.advance(60 * MINUTE);
     expect(await runAudit()).toMatchObject({ violations: [{ rule: 'lease' }] });

@@ -82,7 +82,7 @@ describe('the default project of .firebaserc', () => {
 });
 
 test.each(['FIRESTORE_PREFER_REST', 'GOOGLE_SDK_NODE_LOGGING', 'GOOGLE_API_USE_CLIENT_CERTIFICATE', 'GAE_SERVICE'])(
-  'the command ignores %s, which would end it or print the headers of each call',
+  'the command ignores %s, which would end the command or print the headers of each call',
   async (name) => {
     process.env[name] = name.endsWith('LOGGING') ? '*' : 'true';
     const { code, err } = await runCommand('list');
@@ -90,7 +90,7 @@ test.each(['FIRESTORE_PREFER_REST', 'GOOGLE_SDK_NODE_LOGGING', 'GOOGLE_API_USE_C
   },
 );
 
-test('if the file of GOOGLE_APPLICATION_CREDENTIALS does not exist, the command names it within 15 s', async () => {
+test('if the file of GOOGLE_APPLICATION_CREDENTIALS does not exist, the command names the file within 15 s', async () => {
   process.env['FIRESTORE_EMULATOR_HOST'] = '';
   const file = '/none/credentials.json';
   process.env['GOOGLE_APPLICATION_CREDENTIALS'] = file;

@@ -15,7 +15,7 @@ beforeEach(() => {
   file = join(folder, 'prices.csv');
 });
 
-/** Yields 1,000 lines, with a pause after every hundredth, so that writers overlap. */
+/** Yields 1,000 lines, with a pause every 100 lines, so that writers overlap. */
 async function* repeat(line: string): AsyncGenerator<string> {
   for (let i = 0; i < 1_000; i++) {
     yield `${line}\n`;
@@ -26,7 +26,7 @@ async function* repeat(line: string): AsyncGenerator<string> {
 const refused = (reason: string) =>
   new CommandError(`${JSON.stringify(file)} cannot be written: ${reason}. Name another file.`);
 
-test('of two writers that create one file at once, one writes all of it, and the other says that it exists', async () => {
+test('of two writers that create one file at once, one writes all of it, and the other says that the file exists', async () => {
   const results = await Promise.allSettled([writeNewFile(file, repeat('a')), writeNewFile(file, repeat('b'))]);
   const failed = results.filter((result) => result.status === 'rejected');
   expect(failed.map(({ reason }) => reason as unknown)).toEqual([refused('the file already exists')]);
@@ -34,7 +34,7 @@ test('of two writers that create one file at once, one writes all of it, and the
   expect(readdirSync(folder)).toEqual(['prices.csv']);
 });
 
-test('the command does not replace a file that another program creates during the writing', async () => {
+test('the command does not replace a file that another program creates while the command writes', async () => {
   const content = function* () {
     yield 'ours';
     writeFileSync(file, 'theirs');

@@ -71,7 +71,7 @@ test('list, show and resume take a failed attempt to ready lists', async () => {
   expect((await run('list')).out).toBe('No key needs an operator.\nNo attempt is in progress.\n');
 });
 
-test('list and resume name an expired lease as the cause, whatever failed before, and resume names a repeated key once', async () => {
+test('list and resume name an expired lease as the cause, whatever failed before, and resume names a key that is passed twice only once', async () => {
   await failAttempt(KEY, { failure_cause: 'unavailable' });
   await expireLease();
   expect((await run('list', '--json')).out).toContain('"failure_cause": "lease_expired"');
@@ -153,14 +153,14 @@ test('resume prints a line for each of several keys, and one that fails does not
   ]);
 });
 
-test('of two operators who resume a key at once, only the one whose resume is recorded reads that it was resumed', async () => {
+test('of two operators who resume a key at once, only the one whose resume is recorded is told that the key was resumed', async () => {
   await failAttempt(KEY);
   const first: Promise<CommandOutput>[] = [];
   const overtake = async () => {
     first.push(run('resume', KEY, '--yes', '--by', 'ada', '--json'));
     await first[0];
   };
-  // The first read of a key record after the query is that of the take-over.
+  // After the query, the first read of the key record is the one by which the resume becomes the owner.
   const action = { kind: 'call', run: overtake } as const;
   service.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 1, action });
   const second = await run('resume', KEY, '--yes', '--by', 'eve', '--json');
@@ -182,7 +182,7 @@ test('resume --json prints a line with the key for each of several keys, even fo
   ]);
 });
 
-test('resume and release of a released key, or of one with ready lists, say so and ask nothing', async () => {
+test('resume and release say that a key is released or that its lists are ready, and ask nothing', async () => {
   const { text } = await submit();
   expect(await run('resume', KEY)).toMatchObject({
     code: 0,
@@ -265,7 +265,7 @@ describe('an id that another client has chosen as its own boq_list_id', () => {
 });
 
 test.each(['it\'s "quoted"', 'new\nline', 'back\\slash', 'a\u3164b', '\u202e', 'a\u00a0b'])(
-  'the command finds the key %j by what it prints',
+  'the command finds the key %j by each form that it prints',
   async (key) => {
     await submit(createPriceListBody(1, { boq_list_id: key }));
     const { out } = await run('show', getKey(key).path);
@@ -276,7 +276,7 @@ test.each(['it\'s "quoted"', 'new\nline', 'back\\slash', 'a\u3164b', '\u202e', '
   },
 );
 
-test('a text that is one key, and the printed form of another, is refused', async () => {
+test('a text that is one key, and the printed form of another key, is refused', async () => {
   for (const boq_list_id of ['a\\nb', 'a\nb']) await submit(createPriceListBody(1, { boq_list_id }));
   expect((await run('show', 'a\\nb')).code).toBe(1);
 });

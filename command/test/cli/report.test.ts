@@ -182,7 +182,7 @@ test('show --prices leaves no file if it cannot read all entries', async () => {
   expect(readdirSync(dirname(file))).toEqual([]);
 });
 
-test('show --prices of a key without lists says so', async () => {
+test('show --prices says that a key without lists has none', async () => {
   await submit('none', { market_id: 'nowhere' });
   const { code, err } = await run('show', 'none', '--prices', '-');
   expect([code, err]).toEqual([1, expect.stringContaining('The key has no lists, because no market matched.\n')]);
@@ -227,7 +227,7 @@ describe('keys that failed for different causes', () => {
   });
 });
 
-test('report selects requests by their outcome, show says why, and the audit counts them', async () => {
+test('report selects requests by their outcome, show explains the outcome, and the audit counts them', async () => {
   await submit('usable', { currency_iso: 'egp' });
   await submit('no market', { market_id: 'nowhere' });
   await submit('dollars', { currency_iso: 'usd' });

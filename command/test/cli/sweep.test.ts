@@ -5,7 +5,7 @@ import { CRASHED } from '../../../test/harness/failed-attempts';
 import { usePriceListService } from '../../../test/harness/price-list-service';
 import { parseLines, runCommand } from '../../../test/harness/command';
 
-/** Tests the sweep as a command. functions/test/modules/price-lists/sweep.test.ts tests what it decides about a key. */
+/** Tests the sweep as a command. functions/test/modules/price-lists/sweep.test.ts tests what a sweep decides about a key. */
 
 const { service, getKey, failAttempt, expectReplayed } = usePriceListService();
 

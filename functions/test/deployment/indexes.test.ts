@@ -41,7 +41,7 @@ describe('the exemptions of fields', () => {
     expect(paths).toEqual(['price_list_price', 'expected_forward_cost_price']);
   });
 
-  // Without `ttl`, firebase-tools sends the update mask `indexConfig`. Google rejects a time to live for `*`.
+  // Google rejects a time to live for `*`. Without `ttl`, firebase-tools changes only the indexes (update mask `indexConfig`).
   test('have no time to live', () => {
     expect(fieldOverrides.filter((override) => 'ttl' in override)).toEqual([]);
   });

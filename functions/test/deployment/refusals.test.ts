@@ -55,7 +55,7 @@ const HOSTILE_HEADERS = [
   ['content-type', LONG],
 ] as const;
 
-// Get warehouses is the only operation that has preflights.
+// The test uses get warehouses, because no other operation has preflights.
 test('no header makes a log line as long as 4 KiB or adds a control character to it', async () => {
   const started = await deployed.start('getWarehouses');
   const requests = HOSTILE_HEADERS.flatMap(([header, value]) =>

@@ -97,7 +97,7 @@ describe.each(operationNames)('%s returns', (name) => {
   });
 
   describe('X-Request-Id', () => {
-    test('of the client if it is valid', async () => {
+    test('that the client sent, if that id is valid', async () => {
       const { headers } = await expectRejected({ headers: { 'x-api-key': 'wrong', 'x-request-id': 'client-1.a_B' } });
       expect(headers['x-request-id']).toBe('client-1.a_B');
       expect(logged()).toMatchObject([{ request_id: 'client-1.a_B' }]);

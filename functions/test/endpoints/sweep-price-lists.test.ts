@@ -94,7 +94,7 @@ test('a sweep that cannot read the keys logs a failure, and does not throw', asy
   expect(service.log[0]).toMatchObject({ resumed: 0, deferred: 0, left: 0, unreadable: 0 });
 });
 
-test('a sweep logs the first ten records that do not parse, and counts all of them', async () => {
+test('a sweep logs the first ten unreadable records, and counts all of them', async () => {
   const damaged = Array.from({ length: 12 }, (_, i) => [`damaged-${i}`, { sweep_due_at: 1 }] as const);
   await writeRecords(service.db, 'price_list_idempotency', Object.fromEntries(damaged));
   await deliver();

@@ -27,7 +27,7 @@ const ONCE_RED = {
   'prices that grow': 835,
 };
 
-/** Other bodies whose memory is measured. */
+/** Seeds of other bodies whose memory is measured. */
 const DRAWS = Array.from({ length: 30 }, (_, i) => i + 1);
 
 /**

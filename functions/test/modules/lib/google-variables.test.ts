@@ -19,7 +19,7 @@ const LIBRARIES = [
 
 /** What a program does with a variable. */
 const VARIABLES = {
-  /** removeGoogleVariables removes it, because it can change the transport, log headers or stop the program. */
+  /** removeGoogleVariables removes these variables, because they can change the transport, log headers or stop the program. */
   removed: [
     ...['DEBUG_AUTH', 'DETECT_GCP_RETRIES', 'FIRESTORE_ENABLE_TRACING', 'FIRESTORE_PREFER_REST'],
     ...['GAE_MODULE_NAME', 'GAE_SERVICE', 'GCP_ARTIFACT', 'GCP_CLIENT_SERVICE', 'GCP_CLIENT_VERSION'],
@@ -28,18 +28,18 @@ const VARIABLES = {
     ...['GOOGLE_SDK_NODE_ENABLE_TRACING', 'GOOGLE_SDK_NODE_LOGGING', 'GOOGLE_SDK_NODE_SERVER_ADDRESS'],
     ...['GOOGLE_SDK_NODE_SERVER_PORT'],
   ],
-  /** It names the database, the project or the metadata server. */
+  /** Variables that name the database, the project or the metadata server. */
   target: [
     ...['FIRESTORE_EMULATOR_HOST', 'GCE_METADATA_HOST', 'GCE_METADATA_IP', 'GCLOUD_PROJECT', 'GOOGLE_CLOUD_PROJECT'],
     ...['METADATA_SERVER_DETECTION', 'gcloud_project', 'google_cloud_project'],
   ],
-  /** It names credentials, or the account that pays. With an unusable value, the program stops with a message. */
+  /** Variables that name credentials, or the account that pays. With an unusable value, the program stops with a message. */
   credentials: [
     ...['AWS_ACCESS_KEY_ID', 'AWS_DEFAULT_REGION', 'AWS_REGION', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'],
     ...['APPDATA', 'CLOUDSDK_CONFIG', 'GOOGLE_APPLICATION_CREDENTIALS', 'GOOGLE_CLOUD_QUOTA_PROJECT'],
     ...['GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES', 'HOME', 'google_application_credentials'],
   ],
-  /** It says how this machine reaches Google. */
+  /** Variables that say how this machine reaches Google. */
   network: [
     ...['GRPC_DEFAULT_SSL_ROOTS_FILE_PATH', 'GRPC_NODE_USE_ALTERNATIVE_RESOLVER', 'GRPC_SSL_CIPHER_SUITES'],
     ...[
@@ -53,12 +53,15 @@ const VARIABLES = {
       'no_proxy',
     ],
   ],
-  /** It is for debugging, and nobody sets it by accident. */
+  /** Variables for debugging, which nobody sets by accident. */
   debugging: [
     ...['GRPC_NODE_DEBUG_SEND_ERROR_DETAILS', 'GRPC_NODE_TRACE', 'GRPC_NODE_VERBOSITY', 'GRPC_TRACE', 'GRPC_VERBOSITY'],
     ...['NODE_DEBUG'],
   ],
-  /** Only code that these programs do not run reads it: servers, other products, a balancer that nobody configures, or code behind a removed variable. */
+  /**
+   * Variables that only code reads which these programs do not run: servers, other products, a balancer that nobody configures, or
+   * code behind a removed variable.
+   */
   unused: [
     ...['FIREBASE_CONFIG', 'GRPC_EXPERIMENTAL_ENABLE_OUTLIER_DETECTION', 'SERVER_ADDRESS', 'SERVER_PORT'],
     ...['CLOUD_RUN_JOB', 'CLOUD_RUN_WORKER_POOL', 'FUNCTION_NAME', 'FUNCTION_TARGET', 'K_CONFIGURATION', 'K_SERVICE'],

@@ -61,8 +61,8 @@ const sweepAll = async (options?: Options) =>
   (await runSweep(options)).results.map(({ key, result }) => `${key} ${result}`);
 
 /**
- * Creates a clock for a sweep while a test holds one of its commits. Its next pass begins by the clock of the test. Its
- * other timeouts are long, because the retry of a call that times out on a busy machine would advance the clock.
+ * Creates a clock for a sweep while a test holds one of its commits. The next pass of the sweep begins by the clock of the test.
+ * The other timeouts are long, because the retry of a call that times out on a busy machine would advance the clock.
  */
 function createHoldingClock(): Clock {
   return {
