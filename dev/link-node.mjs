@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 
 /*
  * npm's postinstall: restores node_modules/.bin/node. All packages with a Node binary share this link, and npm removes it together
- * with the packages of other platforms (https://github.com/npm/cli/issues/4362). Does nothing where none of them runs, as on macOS.
+ * with the packages of other platforms (https://github.com/npm/cli/issues/4362). Does nothing if none of these packages
+ * runs on this machine, as on macOS.
  */
 
 const { optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));

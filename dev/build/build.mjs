@@ -153,7 +153,7 @@ async function toCommonJs(text) {
   return code;
 }
 
-/** Returns index.cjs. It starts the instance, and loads each function on first access, because a process serves only one. */
+/** Returns the text of index.cjs. It starts the instance, and loads each function on first access, because a process serves only one. */
 function createIndex(functions) {
   const getters = functions.map(
     ({ name, file }) => `  get ${name}() {\n    return require('./${file}').${name};\n  },\n`,
@@ -179,7 +179,7 @@ async function createLock(manifest) {
   }
 }
 
-/** Leaves out the user's npm settings: `save=false`, for instance, would keep the lock file unchanged. */
+/** Returns an environment without the user's npm settings. With `save=false`, for instance, npm would not change the lock file. */
 function createNpmEnvironment(folder) {
   const inherited = Object.entries(process.env).filter(([name]) => !/^npm_config_/i.test(name));
   const missing = { npm_config_userconfig: join(folder, 'user'), npm_config_globalconfig: join(folder, 'global') };

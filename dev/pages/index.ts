@@ -7,7 +7,7 @@ import { PAGE_HEADERS, formatPolicy } from './page-headers';
 import type { GetRoute, Route } from './route';
 import { renderShell } from './shell';
 
-/** Serves the pages of `npm start` besides the data pages: the API reference at `/`, and the documents at their paths. */
+/** Serves the pages of `npm start` except the data pages: the API reference at `/`, and the documents at their paths. */
 
 const HTML = 'text/html; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
@@ -65,7 +65,7 @@ const SCRIPTED_POLICY = formatPolicy({
 const DIAGRAM_SCRIPTS = html`<script src="/pages/mermaid.js" defer></script>
   <script type="module" src="/pages/diagrams.mjs"></script>`;
 
-/** Renders docs/openapi.json in Swagger UI, where each operation can be tried. */
+/** Renders docs/openapi.json in Swagger UI, where you can try each operation. */
 const renderReference = (apiKey: string): Html =>
   renderShell({
     title: 'API reference',

@@ -51,7 +51,7 @@ export interface MarkdownPage {
   sections: Section[];
 }
 
-/** @param file path of the file; the paths of its links start at the same folder */
+/** @param file path of the file; the `file` of each link is a path from the same folder */
 export function renderMarkdown(file: string, text: string): MarkdownPage {
   const env = { anchors: new Map<string, number>() };
   const tokens = markdown.parse(text, env);

@@ -2,8 +2,8 @@ import type { Random } from '../random';
 
 /**
  * Draws bodies of add price lists from a grammar: names by alphabet, length, number and place, repeated names, values,
- * escapes, nesting and blanks. A body is one kind of item, repeated up to a size, so that each draw shows what its items
- * cost. Equal seeds draw equal bodies.
+ * escapes, nesting and blanks. A body is one kind of item, repeated up to a size, so that each draw shows the cost of
+ * that kind. Equal seeds draw equal bodies.
  */
 
 export interface DrawnBody {
@@ -84,7 +84,7 @@ function drawName(random: Random, maxBytes: number): [what: string, write: Write
   return [`names of ${what}, ${length} long, ${names} of them`, (n) => write(Math.max(length, 0), n % names)];
 }
 
-/** Draws the items of a body: the text before, one text for each item, and the text after. */
+/** Draws the items of a body: the text before them, one text for each item, and the text after them. */
 function drawItems(random: Random, maxBytes: number): { what: string; start: string; write: Write; end: string } {
   const [whatName, writeName] = drawName(random, maxBytes);
   const [whatScalar, writeScalar] = pickNamed(random, SCALARS);

@@ -85,7 +85,7 @@ export interface DeployedFunction {
   readHeapBytes: () => Promise<number>;
   /** Reads the resident set in bytes after garbage collection, and its peak since the previous reading or the start; needs {@link MEMORY_PROBE_ENV}. */
   readRss: () => Promise<{ rss: number; peakRss: number }>;
-  /** Ends the process as the platform does. @returns its exit code; null if SIGKILL ended it */
+  /** Ends the process as the platform does. @returns its exit code; null if a signal ended it */
   stop: () => Promise<number | null>;
 }
 

@@ -41,7 +41,7 @@ export async function sendRequest(
     headers: { ...(body !== '' && framing), ...headers },
   });
   if (isWhole) opened.end(body);
-  // A server can reject a request before the upload ends. Only its response matters.
+  // A server can reject a request before the upload ends. Only the response matters.
   else await Promise.race([response, pipeline(Readable.from(body), opened).catch(() => undefined)]);
   return response;
 }

@@ -1,8 +1,8 @@
 import document from '../../docs/openapi.json';
 
 /**
- * The operations in docs/openapi.json, which `npm run check` compares with the functions. Their request
- * bodies are the examples of that file, with the fields of `testBodies`.
+ * The operations in docs/openapi.json. `npm run check` compares that file with the functions. The request bodies are the
+ * examples of that file, with the fields of `testBodies`.
  */
 
 type Paths = typeof document.paths;

@@ -17,12 +17,12 @@ const INHERITED = [
   /^(SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC|PATHEXT|APPDATA|LOCALAPPDATA|USERPROFILE|PROGRAM(DATA|FILES.*))$/i,
   // Variables of version managers, whose shims for Python or npm are on the PATH.
   /^(ASDF|FNM|MISE|NVM|PYENV|VOLTA)_/,
-  // Programs need these to install packages. Requests to this machine bypass the proxy by no_proxy below.
+  // Programs need these to install packages. Requests to this machine bypass the proxy because of `no_proxy` below.
   /^(NODE_EXTRA_CA_CERTS|(https?|no)_proxy)$/i,
   /^npm_config_(registry|cache|userconfig|globalconfig|cafile|proxy|https_proxy|noproxy)$/i,
 ];
 
-/** A folder with empty settings, instead of those in the home folder. */
+/** A folder with empty settings, which replace those in the home folder. */
 const NO_SETTINGS = join(__dirname, 'no-settings');
 
 const OWN = {

@@ -127,7 +127,7 @@ function createTimes(count: number, random: Random): number[] {
 const formatId = (prefix: string, created_at: number, index: number, digits: number) =>
   `${prefix}-${new Date(created_at).getUTCFullYear()}-${String(index + 1).padStart(digits, '0')}`;
 
-/** Picks a status. Most orders of the last eight weeks are in progress, and so is one older order in ten. */
+/** Picks a status. Most orders of the last eight weeks are in progress, and so is about one older order in ten. */
 function pickOrderStatus(created_at: number, random: Random): string {
   const isRecent = created_at >= SAMPLE_END - 56 * DAY_MS;
   const isOpen = random.next() < (isRecent ? 0.9 : 0.1);

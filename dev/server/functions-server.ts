@@ -34,7 +34,7 @@ export interface FunctionsServer {
   origin: string;
   /** Address of each HTTPS function by name. Scheduled functions have none. */
   addresses: ReadonlyMap<string, string>;
-  /** Accepts no more connections, lets open requests finish, and closes all connections after `graceMs` at the latest. */
+  /** Stops the schedules, accepts no more connections, lets open requests finish, and closes all connections after `graceMs` at the latest. */
   close(graceMs: number): Promise<void>;
 }
 

@@ -15,7 +15,7 @@ import { formatCalls, formatFacts } from './startup-message';
 
 export interface LocalServer {
   message: string;
-  /** The addresses and settings. `message` also has a call of each operation to copy. */
+  /** The addresses and settings. `message` also has a curl command for each operation. */
   facts: string;
   /** `http://127.0.0.1:<port>` */
   origin: string;

@@ -40,7 +40,7 @@ export function renderCollection(
   requests: readonly RequestRow[] | undefined,
 ): Html {
   const order = requests === undefined ? 'in order of id' : 'newest first';
-  const rest = count > MAX_DOCUMENTS ? `. Shows ${MAX_DOCUMENTS}, ${order}. Find another by its id.` : '';
+  const rest = count > MAX_DOCUMENTS ? `. Shows ${MAX_DOCUMENTS}, ${order}. Find another document by its id.` : '';
   const body = html`<p>${formatCount(count)}${rest}</p>
     ${requests === undefined ? renderDocuments(documents) : renderRequests(requests)}`;
   return renderPage(path.split('/'), path.split('/').at(-1) ?? '', body);
@@ -58,7 +58,7 @@ export function renderFound(id: string, requests: readonly RequestRow[], paths: 
   return renderPage([], `Found: ${shorten(id, MAX_ID_TEXT)}`, body);
 }
 
-/** @param requests those that the document belongs to */
+/** @param requests the requests that the document belongs to */
 export function renderDocument(
   document: DocumentSnapshot,
   subcollections: readonly CollectionSize[],
@@ -66,7 +66,7 @@ export function renderDocument(
 ): Html {
   const fields = document.data();
   const body = html`${requests.length > 0 ? renderRequests(requests) : undefined}
-  ${fields === undefined ? html`<p>Only subcollections exist here.</p>` : renderFields(fields)}
+  ${fields === undefined ? html`<p>This document does not exist, but has subcollections.</p>` : renderFields(fields)}
   ${renderSizes(subcollections)}`;
   return renderPage(document.ref.path.split('/'), document.id, body);
 }
@@ -77,7 +77,7 @@ function renderRequests(requests: readonly RequestRow[]): Html {
     const id = row.boq_list_id ?? '';
     const link = (text: string, collection: string, linked: string | null) =>
       linked === null ? undefined : html`${renderLink(`${collection}/${linked}`, text)} `;
-    // A completion that created no list, or lists in another currency, does not look like a success.
+    // Shows the outcome of a completion that created no lists, or lists in a different currency, so that it does not look like a success.
     const status = row.outcome === null || row.outcome === 'created' ? (row.status ?? '–') : row.outcome;
     return [
       link(shorten(id, MAX_ID_TEXT), collections.priceListIdempotency, keyDocumentId(id)),
@@ -130,7 +130,7 @@ const renderFields = (fields: object): Html =>
   html`<pre class="code" tabindex="0">
 ${escapeJsonControls(inspect(toShown(fields), { depth: null, maxStringLength: 4_000 }))}</pre>`;
 
-/** Replaces times with dates, and references with their paths, because an inspection of a reference would print its client. */
+/** Formats times, and replaces references with their paths, because an inspection of a reference would print its client. */
 function toShown(value: unknown, field = ''): unknown {
   if (Array.isArray(value)) return value.map((item) => toShown(item));
   if (value instanceof DocumentReference) return value.path;

@@ -7,7 +7,7 @@ import { Database } from '../../../functions/src/lib/firestore/database';
 import { requestDocument } from '../../../functions/src/lib/repositories/request-records';
 import { createWorkContext } from '../../../functions/src/lib/work-context';
 
-/** Reads what the data pages show, and never writes. It finds the requests of a key or a list with the code of the operator's command. */
+/** Reads what the data pages show, and never writes. Code of the operator's command finds the requests of a key or a list. */
 
 /** The number of documents that the page of a collection shows. */
 export const MAX_DOCUMENTS = 50;
@@ -28,7 +28,7 @@ export async function readSizes(all: readonly CollectionReference[]): Promise<Co
   return (await Promise.all(sizes)).sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** Reads the first documents of a collection in order of id, and counts all. */
+/** Reads the first documents of a collection in order of id, and counts all its documents. */
 export async function readDocuments(collection: CollectionReference) {
   const [{ docs: documents }, count] = await Promise.all([
     collection.limit(MAX_DOCUMENTS).get(),

@@ -47,7 +47,7 @@ function createPage(firestore: Firestore, { pathname, searchParams }: URL): Page
     : createDocument(firestore, path.join('/'));
 }
 
-/** @returns the collections and ids of a Firestore path; undefined if it cannot be one */
+/** @returns the collections and ids of a Firestore path; undefined if a part of it is not a valid id */
 function parsePath(pathname: string): string[] | undefined {
   try {
     const [, ...segments] = pathname.slice(1).split('/').map(decodeURIComponent);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { cleanUp, temporaryFolder } from '../../../test/harness/local-server';
 import { runProgram, runProgramSync } from '../../run/programs';
 
-/** Tests what the programs that are bundled into one file load and print. */
+/** Tests what bundled programs load and print, and how a program ends when its output is closed. */
 
 let folder: string;
 beforeAll(async () => {

@@ -74,7 +74,7 @@ test('the page of a collection shows its first 50 documents in the order of ids,
   expect(text).toContain('{ number: 49, status: &#39;WAITING&#39; }');
 });
 
-test('a document shows its fields, with times and only the first bytes of a payload, and links to its subcollections', async () => {
+test('the page of a document shows its fields, with times and only the first bytes of a payload, and links to its subcollections', async () => {
   await db.doc('price_lists/one').set({
     status: 'ready',
     created_at: 1_783_320_000_000,

@@ -61,7 +61,7 @@ test.each(['/', '/demo/us-central1/echoes', '/demo/us-central1'])(
 );
 
 describe('a request', () => {
-  /** Sends a request line as it is, and returns the status and the body of the response. */
+  /** Sends a GET with exactly the given target. @returns the status and the body of the response */
   async function send(port: string, target: string, host = `127.0.0.1:${port}`): Promise<string> {
     const socket = connect(Number(port), '127.0.0.1');
     socket.write(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
