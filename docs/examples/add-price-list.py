@@ -47,6 +47,7 @@ def read_seconds(name, default):
 
 RETRY_SECONDS = read_seconds("RETRY_SECONDS", 30 * 60)  # longer than the service takes for the largest list
 REQUEST_SECONDS = read_seconds("REQUEST_SECONDS", 21 * 60)  # the service responds within 20 minutes
+NOT_FROM_SERVICE = "The response is not from the service. Correct the address or the network, and send the same file again"
 
 
 def exchange(url, api_key, payload):
@@ -73,7 +74,7 @@ def run_in_time(function, *args):
 
 
 def send(url, api_key, payload):
-    """Sends one request. Returns the body of a 2xx response, raises Transient, or exits if a retry would not help."""
+    """Sends one request. Returns the body of a 200 response, raises Transient, or exits if a retry would not help."""
     try:
         response, body = run_in_time(exchange, url, api_key, payload)
     except concurrent.futures.TimeoutError as error:
@@ -85,8 +86,10 @@ def send(url, api_key, payload):
         raise Transient(f"no response: {error}", "") from error
     status, retry_after = response.status_code, response.headers.get("Retry-After", "")
     reason = f"{status} {body[:1000]} request {response.headers.get('X-Request-Id', '')}"
-    if 200 <= status < 300:
+    if status == 200:
         return body
+    if 200 < status < 300:
+        finish(3, NOT_FROM_SERVICE)
     if retry_after or status in (408, 429, 500, 502, 503, 504):
         raise Transient(reason, retry_after)
     if status >= 500 or "requires review" in body:
@@ -130,7 +133,7 @@ def check(body, payload, allows_other_currency):
         stored = lists[0] and lists[0]["currency"]
         os.write(1, json.dumps(response).encode() + b"\n")
     except (ValueError, TypeError, KeyError, RecursionError):
-        finish(3, "The response is not from the service. Correct the address or the network, and send the same file again")
+        finish(3, NOT_FROM_SERVICE)
     except OSError as error:
         finish(3, f"The response cannot be written. Lists may exist: send the same file again. {error}")
     if stored is None:

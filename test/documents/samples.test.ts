@@ -135,6 +135,7 @@ const oddServers: [string, RequestListener[], number, Partial<Call>?, number?][]
   ['a 200 with other JSON', [respond(200, '{"status":"ok"}')], 3],
   ['an empty 200', [respond(200, '')], 3],
   ['a 204', [respond(204, '')], 3],
+  ['a 202 with the body of a success and Retry-After', [respond(202, CREATED, { 'Retry-After': '0' })], 3],
   ['a 200 without success', [respond(200, createResponse({ success: false }))], 3],
   ['a 200 with another number of products', [respond(200, createResponse({ products_count: 11 }))], 3],
   [

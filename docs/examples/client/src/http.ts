@@ -30,7 +30,7 @@ function readProxy(name: 'http_proxy' | 'https_proxy'): string {
   throw new TypeError(`the environment variable ${name} is not the address of a proxy`);
 }
 
-/** A response that is not a success. With status 200, it is not a response of the service. */
+/** A response that is not a success. If its status is 2xx, the service did not send it. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
 
@@ -95,6 +95,8 @@ function getDelayMs(error: Error & { code?: string | number }, tries: number): n
   // Without a response, the outcome is unknown, and sending the request again is safe. An error without a code is not a network error.
   if (!(error instanceof HttpError)) return PERMANENT.test(String(error.code ?? 'CERT')) ? Infinity : increasing;
   const { status, retryAfter } = error;
+  // The service sends no 2xx except 200, so this response is from another server.
+  if (status < 300) return Infinity;
   if (retryAfter === undefined) return TRANSIENT_STATUSES.includes(status) ? increasing : Infinity;
   const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now();
   return Number.isNaN(ms) ? increasing : Math.max(ms, 1000);
