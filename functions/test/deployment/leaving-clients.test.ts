@@ -16,13 +16,14 @@ import { waitFor, waitUntilFired } from '../../../test/harness/wait-for';
 
 /**
  * No client that leaves ends an instance, whenever it leaves and whatever its response would be. Clients leave a
- * deployed function in each way of {@link LEAVES}, and afterwards another client gets its response.
+ * deployed function in each way of {@link LEAVES}, and afterwards another client gets its response. Then the instance
+ * stops, and exits with 0 although more clients leave before their 500.
  */
 
 const SEED = Number(process.env['SEED'] ?? 1);
 const random = createRandom(spreadSeed(SEED));
 
-const ENCODINGS = ['gzip', 'br', 'identity'];
+const ENCODINGS = ['gzip', 'identity'];
 
 /** How a client leaves. A random delay can end before the head of the response or at any later moment. */
 const LEAVES = {
@@ -77,7 +78,8 @@ const COLLECTIONS: Partial<Record<OperationName, string>> = {
 
 async function fill({ firestore, db }: DeployedPackage, collection: string, count: number): Promise<void> {
   firestore.clear();
-  const name = 'A name that is repeated and compresses well. ';
+  // Few long records make a response of several buffers sooner than many short ones.
+  const name = 'A name that is repeated and compresses well. '.repeat(50);
   const records = Array.from({ length: count }, (_, i) => {
     const invoices = [{ name, url: `https://example.com/${i}` }];
     const shared = { team_id: 'team-1', created_at: Date.UTC(2026, 0, 2), invoice_id: name, invoices };
@@ -105,7 +107,7 @@ function createCases(
   ];
   if (method === 'POST') rejected.push(['a 400', () => ({ method, json: [] })]);
   if (collection !== undefined) {
-    const sizes = [0, 300, 1_000];
+    const sizes = [0, 10, 100];
     return [
       ...sizes.map((count): [string, () => Sent, () => Promise<void>] => [
         `${count} records`,
@@ -130,35 +132,21 @@ function createCases(
   ];
 }
 
-test.each(operationNames)('%s answers the next client after clients that left', async (name) => {
-  const world = await startDeployedPackage();
-  const running = await world.start(name);
-  for (const [what, createRequest, prepare] of createCases(world, name)) {
-    await prepare?.();
-    for (const encoding of ENCODINGS) {
-      const leaves = Object.keys(LEAVES) as (keyof typeof LEAVES)[];
-      const clients = [...leaves, ...leaves].map((how) => leave(running.port, createRequest(), encoding, how));
-      await Promise.all(clients);
-      expect([what, encoding, await isServing(running, name)]).toEqual([what, encoding, true]);
-    }
-  }
-  expect(await running.stop()).toBe(0);
-  await world.close();
-});
-
-/** Returns whether an instance answers another client. */
-async function isServing(running: DeployedFunction, name: OperationName): Promise<boolean> {
-  const { status } = await sendTo(running, name, operations[name].body);
-  // Identical requests of add price lists can overlap, and some then get 409.
-  return running.alive() && [200, 409].includes(status);
-}
-
 // These tests run concurrently, because they mostly wait.
 test.concurrent.each(operationNames)(
-  'an instance of %s that stops exits with 0, even if its clients left before their 500',
+  'an instance of %s answers the next client after clients that left, and exits with 0 if clients leave while it stops',
   async (name) => {
     const world = await startDeployedPackage();
     const running = await world.start(name);
+    for (const [what, createRequest, prepare] of createCases(world, name)) {
+      await prepare?.();
+      for (const encoding of ENCODINGS) {
+        const leaves = Object.keys(LEAVES) as (keyof typeof LEAVES)[];
+        await Promise.all(leaves.map((how) => leave(running.port, createRequest(), encoding, how)));
+        expect([what, encoding, await isServing(running, name)]).toEqual([what, encoding, true]);
+      }
+    }
+
     const rpc = COLLECTIONS[name] === undefined ? 'BatchGetDocuments' : 'RunQuery';
     const held = world.firestore.faults.inject({ rpc, times: Infinity, action: { kind: 'hang' } });
     const { method, body: json } = operations[name];
@@ -174,3 +162,10 @@ test.concurrent.each(operationNames)(
     await world.close();
   },
 );
+
+/** Returns whether an instance answers another client. */
+async function isServing(running: DeployedFunction, name: OperationName): Promise<boolean> {
+  const { status } = await sendTo(running, name, operations[name].body);
+  // Identical requests of add price lists can overlap, and some then get 409.
+  return running.alive() && [200, 409].includes(status);
+}
