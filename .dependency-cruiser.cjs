@@ -103,7 +103,7 @@ const packages = (...names) => `(^|node_modules/)(${names.join('|')})(/|$)`;
 const FIRESTORE_PACKAGES = packages('firebase-admin', '@google-cloud/firestore', '@grpc/grpc-js', 'protobufjs');
 
 module.exports = {
-  // Each import of functions/src is one of `layers`. The rules below bound the other rooms, and the layers further.
+  // Each import of functions/src is one of `layers`. The rules below restrict the other rooms, and further restrict the layers.
   allowed: [{ from: { pathNot: SRC }, to: {} }, ...layers],
   allowedSeverity: 'error',
   forbidden: [
@@ -152,7 +152,7 @@ module.exports = {
     ...rooms,
     {
       name: 'every-folder-is-a-room',
-      comment: 'A folder that imports others of the repository is in ROOMS.',
+      comment: 'A folder that imports other folders of the repository is in ROOMS.',
       severity: 'error',
       from: { path: HERE, pathNot: `${SRC}|^(${Object.keys(ROOMS).join('|')})/|${TESTS}|^docs/` },
       to: { path: HERE, pathNot: '^dev/arguments' },

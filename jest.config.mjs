@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 /** Folders that tests import from. `--watch` and `--findRelatedTests` see only their files. */
 const roots = ['functions', 'command', 'emulator', 'dev', 'deploy', 'bench', 'test', 'docs/examples'];
 
-/** Packages that are ES modules: string-width and its dependencies. */
+/** Packages that are ES modules, which Jest has to convert: string-width and its dependencies. */
 const ES_MODULES = '/node_modules/(string-width|get-east-asian-width|strip-ansi|ansi-regex)/';
 
 /** Creates the project of a folder of tests, which `npx jest --selectProjects NAME` runs. */

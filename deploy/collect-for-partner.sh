@@ -3,7 +3,7 @@
 #
 #     deploy/collect-for-partner.sh FOLDER
 #
-# Its pages link to no file outside the folder, so the folder can be handed over without this repository.
+# The pages link to no file outside the folder, so you can hand over the folder without this repository.
 set -euo pipefail
 (($# == 1)) || { echo 'Usage: deploy/collect-for-partner.sh FOLDER' >&2 && exit 64; }
 mkdir -p "$1"

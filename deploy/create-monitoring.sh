@@ -20,7 +20,7 @@ sed -i.bak "s/your-project/$project/g; s/us-central1/$region/g; s/EVERY_FUNCTION
 
 refused=''
 
-# Runs the command that sends a file, and keeps what it prints as the reason if it fails.
+# Runs the command that sends a file. If the command fails, keeps its output as the reason.
 try() {
   local file=${1/#$folder/deploy/monitoring} output
   shift
@@ -74,7 +74,7 @@ for check in "$folder"/uptime/*.json; do
 done
 
 # Creates the new policies before it deletes the old ones, so that nothing is unwatched in between. An old policy stays if
-# the new one of its name is refused.
+# Google refuses the new policy of the same name.
 old_policies=$(gcloud monitoring policies list --filter='documentation.content~"What to do: docs/"' --format='value(name,displayName)' --project="$project")
 kept=''
 for policy in "$folder"/alerts/*.json; do

@@ -14,7 +14,7 @@ const USAGE = `Usage: npm run verify -- --url <address> --key-file <file> [--mar
 
 Calls every operation of a service with the API key, without an API key and with a wrong method, sends the preflight, and compares
 each response with docs/openapi.json. Writes nothing, unless --market names a market. Then the program creates a price list of two
-products, repeats the request, and sends the same boq_list_id with another payload.
+products, repeats the request, and sends the same boq_list_id with a different payload.
 
 --url       the address before the name of an operation, such as https://us-central1-your-project.cloudfunctions.net, or
             what npm start prints: http://127.0.0.1:5001/demo-price-lists/us-central1
@@ -39,7 +39,7 @@ interface Sent {
   body?: object;
 }
 
-/** @throws Error if the response has an unexpected status, or docs/openapi.json does not describe it */
+/** @throws Error if no response arrives, or if the response has an unexpected status or differs from docs/openapi.json */
 async function call(target: Target, operation: OperationName, expected: number | number[], sent: Sent = {}) {
   const { method = operations[operation].method, headers = { 'x-api-key': target.key }, body } = sent;
   const response = await fetch(`${target.url}/${operation}`, {

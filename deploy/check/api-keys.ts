@@ -23,7 +23,7 @@ const functionSchema = z.object({
 const versionPath = (projectId: string, version: string) =>
   `v1/projects/${projectId}/secrets/API_KEY/versions/${version}`;
 
-/** Says why a version cannot be read, and what to do. @returns undefined if it can be read, or does not exist */
+/** Says why a version of the secret cannot be read, and what to do. @returns undefined if it can be read, or does not exist */
 async function findUnreadable(projectId: string, ask: AskGoogle, version: string): Promise<Problem | undefined> {
   const found = await ask('secretmanager', versionPath(projectId, version), versionSchema);
   if (found === undefined || found.state === 'ENABLED') return undefined;
@@ -50,7 +50,7 @@ export const checkKeyLines = (projectId: string, ask: AskGoogle): Requirement =>
     const found = await readApiKeys(projectId, ask);
     if (found === undefined) return ['there is no secret API_KEY', setKeys(projectId)];
     const lines = found.invalidLines.join(', ');
-    if (lines !== '') return [`the service would ignore line ${lines}`, setKeys(projectId)];
+    if (lines !== '') return [`the service would ignore these lines: ${lines}`, setKeys(projectId)];
     if (found.keys.length === 0) return ['there is none', setKeys(projectId)];
     return { fact: found.keys.map(({ name }) => name).join(', ') };
   },
@@ -62,7 +62,7 @@ export const checkPlainKeys = (projectId: string, ask: AskGoogle): Requirement =
     const plain = (await readApiKeys(projectId, ask))?.plainKeys ?? [];
     const short = plain.filter((key) => key.length < MIN_KEY_CHARACTERS);
     const detail = `plain API keys: ${plain.length}, with fewer than ${MIN_KEY_CHARACTERS} characters: ${short.length}`;
-    const fix = 'replace them by names with digests: docs/deployment.md, section "API key rotation"';
+    const fix = 'replace each with a name and a digest: docs/deployment.md, section "API key rotation"';
     return plain.length === 0 ? undefined : [detail, fix];
   },
 ];
@@ -76,7 +76,7 @@ async function listDeployedVersions(projectId: string, ask: AskGoogle): Promise<
 }
 
 /**
- * Warns of a deployed version that cannot be read, of a name on several lines, and of names with API keys that a deployment would
+ * Warns of a deployed version that cannot be read, of a name on several lines, and of names whose API keys a deployment would
  * make invalid. After a mistake in a rotation, all clients but one could lose their API keys.
  */
 export const checkKeyNames = (projectId: string, ask: AskGoogle): Requirement => [
@@ -93,7 +93,7 @@ export const checkKeyNames = (projectId: string, ask: AskGoogle): Requirement =>
       for (const { name } of keys ?? []) if (!names.includes(name)) lacking.add(name);
     }
     const details = [
-      ...unreadable.map(([detail]) => `deployed, so that no instance starts: ${detail}`),
+      ...unreadable.map(([detail]) => `${detail}, but functions are deployed with it, so no instance can start`),
       ...(lacking.size === 0 ? [] : [`deployed, but not in the newest version: ${[...lacking].join(', ')}`]),
       ...(repeated.length === 0 ? [] : [`on several lines: ${[...new Set(repeated)].join(', ')}`]),
     ];

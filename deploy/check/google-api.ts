@@ -43,7 +43,7 @@ export function createGoogleClient(projectId: string, token: string | undefined,
   };
 }
 
-/** @throws GoogleRequestError for an answer that is not JSON, or of another form */
+/** @throws GoogleRequestError for an answer that is not JSON, or that the schema rejects */
 export function parseAnswer<T>(host: string, text: string, schema: z.ZodType<T>): T {
   try {
     return schema.parse(JSON.parse(text));

@@ -11,7 +11,7 @@ import type { Problem, Requirement } from './requirement';
 const LINE =
   /^\s*(?:(?:export\s+)?([A-Z_][A-Z\d_]*)\s*=\s*(?:"([^"\\\r]*)"\s*|'([^'\\\r]*)'\s*|([^\s"'#](?:[^#\r]*[^\s#])?)\s*)?)?(?:#.*)?$/;
 
-/** Parses a .env file to the values that Firebase's tools read. @returns the lines that it cannot read, or that give a name again, from 1 on */
+/** Parses a .env file. @returns the values that Firebase's tools read, and the numbers, from 1, of lines that cannot be read or repeat a name */
 export function parseParameters(text: string): { values: Record<string, string>; invalidLines: number[] } {
   const lines = text.split(/\r?\n/).map((line) => LINE.exec(line));
   const values = lines.flatMap((match) => {
@@ -54,7 +54,7 @@ export function listParameters(deployment: Deployment): Requirement[] {
   const settings = manifest.params.filter(({ type }) => type !== 'secret');
   const databaseId = getDatabaseId(deployment);
   const unreadable: Problem = [
-    `${invalidLines.join(', ')}: not NAME=value, or a name again`,
+    `${invalidLines.join(', ')}: not NAME=value, or a repeated name`,
     'write each parameter once, as NAME=value on one line',
   ];
   // Any other name is a mistyped parameter, or a secret, which Firebase's tools refuse in this file.
@@ -64,7 +64,7 @@ export function listParameters(deployment: Deployment): Requirement[] {
     `correct the name in functions/.env or ${file}, or remove the line (API keys belong in the secret API_KEY)`,
   ];
   const elsewhere: Problem = [
-    `firebase.json deploys them to ${firestoreDatabase}, but the functions use ${databaseId}`,
+    `firebase.json deploys the indexes to ${firestoreDatabase}, but the functions use ${databaseId}`,
     `set "database" in firebase.json to "${databaseId}"`,
   ];
   return [
@@ -79,7 +79,8 @@ export function listParameters(deployment: Deployment): Requirement[] {
 export const checkPause = (parameters: Deployment['parameters']): Requirement => [
   'pause of price lists',
   () => {
-    const fix = 'after the restore, set it to false and deploy both functions: docs/runbook.md, section "Restore"';
+    const fix =
+      'after the restore, set WRITES_PAUSED to false and deploy both functions: docs/runbook.md, section "Restore"';
     return parameters['WRITES_PAUSED'] === 'true' ? ['WRITES_PAUSED is true', fix] : undefined;
   },
 ];

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { parse } from 'yaml';
 import { runProgramSync } from '../../dev/run/programs';
 
-/** The jobs `attest` and `publish` of release.yml fail if the files of the job `build` have changed. The tests run their scripts. */
+/** The jobs `attest` and `publish` of release.yml fail if the files of the job `build` have changed. The tests run the scripts of these jobs. */
 
 const { jobs } = parse(readFileSync('.github/workflows/release.yml', 'utf8')) as {
   jobs: Record<string, { steps: { run?: string }[] } | undefined>;
@@ -49,7 +49,7 @@ function runJob(name: string, text: RegExp, env: Record<string, string> = {}): n
   return 0;
 }
 
-/** Runs the scripts of `build` and `check` that compute digests, and then replaces files. @returns the digests that the jobs hand on */
+/** Runs the scripts of `build` and `check` that compute digests, and then replaces files. @returns the digests that the jobs pass on */
 function build(replaced: Files = {}, partner: Files = PARTNER): Record<'DIGEST' | 'PARTNER_DIGEST', string> {
   writeFiles('build/release', BUILT);
   const output = join(parent, 'output');
@@ -78,7 +78,7 @@ describe.each(['attest', 'publish'])('the job %s fails', (job) => {
     expect(runJob(job, /gh /, build(replaced))).not.toBe(0);
   });
 
-  test('if the job `build` has handed on no digest', () => {
+  test('if the job `build` has passed on no digest', () => {
     expect(runJob(job, /gh /, { ...build(), DIGEST: '' })).not.toBe(0);
   });
 });

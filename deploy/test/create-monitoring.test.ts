@@ -88,18 +88,21 @@ test('the script replaces what an earlier run has created', () => {
 
 test.each([
   ['a first deployment', ''],
-  ['a later deployment, which keeps an old policy if the new one is refused', OLD],
-])('the script goes on after the refused files of %s, names each with the reason, and exits with 1', (_, old) => {
-  const names = ['audits', 'read-latency', 'getTeams', 'sweep-stopped', 'dashboard'];
-  const { status, stdout, stderr, calls } = run({ refuse: names.join(' '), old });
-  expect(status).toBe(1);
-  const refused = files.filter((file) => names.some((name) => file.endsWith(`/${name}.json`)));
-  expect(sent(stdout)).toEqual(files.filter((file) => !refused.includes(file)));
-  for (const name of names)
-    expect(stderr).toMatch(new RegExp(`/${name}\\.json: INVALID_ARGUMENT: Google's reason for ${name}$`, 'm'));
-  expect(calls.includes('policies delete policy-2')).toBe(old === OLD);
-  expect(calls.match(/uptime delete check-1/g) ?? []).toHaveLength(old === OLD ? operationNames.length - 1 : 0);
-  const advice = 'gcloud logging metrics delete audits --project=my-project';
-  expect(stderr.includes(advice)).toBe(old === OLD);
-  expect(calls).not.toMatch(/policies delete policy-1|dashboards delete/);
-});
+  ['a later deployment', OLD],
+])(
+  'in %s, the script continues after refused files, keeps what they would replace, names each with the reason, and exits with 1',
+  (_, old) => {
+    const names = ['audits', 'read-latency', 'getTeams', 'sweep-stopped', 'dashboard'];
+    const { status, stdout, stderr, calls } = run({ refuse: names.join(' '), old });
+    expect(status).toBe(1);
+    const refused = files.filter((file) => names.some((name) => file.endsWith(`/${name}.json`)));
+    expect(sent(stdout)).toEqual(files.filter((file) => !refused.includes(file)));
+    for (const name of names)
+      expect(stderr).toMatch(new RegExp(`/${name}\\.json: INVALID_ARGUMENT: Google's reason for ${name}$`, 'm'));
+    expect(calls.includes('policies delete policy-2')).toBe(old === OLD);
+    expect(calls.match(/uptime delete check-1/g) ?? []).toHaveLength(old === OLD ? operationNames.length - 1 : 0);
+    const advice = 'gcloud logging metrics delete audits --project=my-project';
+    expect(stderr.includes(advice)).toBe(old === OLD);
+    expect(calls).not.toMatch(/policies delete policy-1|dashboards delete/);
+  },
+);

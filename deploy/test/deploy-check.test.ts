@@ -110,7 +110,7 @@ const MISSING: Row[] = [
   ],
   ['names of the parameters', 'MAX_INSTANCE: not a', 'correct the name', {}, parameters({ MAX_INSTANCE: '5' })],
   ['names of the parameters', 'API_KEY: not a', 'secret API_KEY', {}, parameters({ API_KEY: '' })],
-  ['database of the indexes', 'deploys them to other', 'set "database" in', {}, { firestoreDatabase: 'other' }],
+  ['database of the indexes', 'deploys the indexes to other', 'set "database" in', {}, { firestoreDatabase: 'other' }],
   [
     'parameter MAX_INSTANCES',
     `not in ${PARAMETERS_FILE}`,
@@ -118,7 +118,12 @@ const MISSING: Row[] = [
     {},
     parameters({}, 'MAX_INSTANCES'),
   ],
-  ['API keys in the secret', 'the service would ignore line 2, 3', SET_KEYS, newestKeys(`${NAMED_KEY}\na b\nc:d`)],
+  [
+    'API keys in the secret',
+    'the service would ignore these lines: 2, 3',
+    SET_KEYS,
+    newestKeys(`${NAMED_KEY}\na b\nc:d`),
+  ],
   [
     'API keys in the secret',
     'version 7 is DISABLED',
@@ -139,14 +144,14 @@ const MISSING: Row[] = [
 const WARNINGS: Row[] = [
   ...(['DISABLED', 'DESTROYED'] as const).map((state): Row => [
     'names of the API keys',
-    `deployed, so that no instance starts: version 3 is ${state}`,
+    `version 3 is ${state}, but functions are deployed with it, so no instance can start`,
     state === 'DISABLED' ? 'gcloud secrets versions enable 3 --secret=API_KEY' : 'take the newest enabled version',
     deployedWithKeys('an-old-key', { state }),
   ]),
   [
     'API keys as digests',
     'plain API keys: 2, with fewer than 20 characters: 1',
-    `replace them by names with digests: ${ROTATE}`,
+    `replace each with a name and a digest: ${ROTATE}`,
     newestKeys(`${NAMED_KEY}\n0123456789abcdefghij\n0123456789abcdefghi`),
   ],
   [

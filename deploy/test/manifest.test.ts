@@ -15,7 +15,7 @@ beforeAll(async () => {
   manifest = await readDeployManifest(DEPLOY_PACKAGE);
 });
 
-test('the sweep is called every minute, never retried, in one instance, and gets no API key', () => {
+test('the sweep runs every minute in one instance, is never retried, and gets no API key', () => {
   const sweep = manifest.endpoints['sweepPriceLists'];
   expect(sweep).toMatchObject({
     scheduleTrigger: { schedule: '* * * * *', retryConfig: { retryCount: 0 } },

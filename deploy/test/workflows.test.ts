@@ -34,12 +34,12 @@ const jobs = globSync('.github/workflows/*.yml').flatMap((path) => {
     ...job,
     name: `${basename(path)} ${name}`,
     permissions: job.permissions ?? permissions,
-    // Both would change every step, so the tests refuse them for a job with rights.
+    // `env` and `defaults` of a workflow would change every step, so the tests refuse them for a job with rights.
     inherited: [workflow.env, workflow.defaults].filter((each) => each !== undefined),
   }));
 });
 
-/** CodeQL writes security events, and executes no package. */
+/** Permissions that do no harm. Only CodeQL writes security events, and it executes no package. */
 const HARMLESS = ['actions: read', 'contents: read', 'security-events: write'];
 
 const withRights = jobs.filter(({ permissions = {} }) =>

@@ -42,7 +42,7 @@ const ajv = new Ajv2020({
 });
 ajv.addSchema(JSON.parse(JSON.stringify(document), close) as object, 'openapi');
 
-/** Throws what ajv would only print, such as that it does not check an unknown format. */
+/** Returns a logger that throws what ajv would only print, for example that ajv ignores an unknown format. */
 function createLogger() {
   const fail = (message: unknown): never => {
     throw new Error(`docs/openapi.json: ${String(message)}`);
@@ -50,13 +50,16 @@ function createLogger() {
   return { log: fail, warn: fail, error: fail };
 }
 
-/** Forbids the fields that an object of the document does not describe. */
+/** Makes each schema of an object forbid the fields that it does not describe. */
 function close(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('properties' in value)) return value;
   return { additionalProperties: false, ...value };
 }
 
-/** @throws Error if docs/openapi.json lacks the status, or with every difference in headers and body from its description */
+/**
+ * @throws Error if docs/openapi.json does not describe the status, or if the headers or the body differ from the
+ *   description. The message lists every difference
+ */
 export function assertConforms({ operation, method }: RequestInfo, response: ReceivedResponse): void {
   const { where, described } = responseOf(operation, method, response.status);
   const failures = [...headerFailures(described, response), ...bodyFailures(where, described, method, response)];

@@ -5,7 +5,8 @@
     BASE_URL=https://... API_KEY=... python3 add-price-list.py [--allow-other-currency] FILE
 
 Needs Python 3.10 or newer. The integration guide explains the retries. Exit codes:
-0 created, 1 correct it first, 2 contact support, 3 lists may exist: correct the cause, and send the same file again, 64 wrong usage.
+0 created, 1 correct the request first, 2 contact support, 3 lists may exist: correct the cause, and send the same file again,
+64 wrong usage, address or certificate.
 """
 
 import concurrent.futures

@@ -23,7 +23,7 @@ if (!/^\d{1,5}$/.test(PORT) || Number(PORT) > 65_535) stop(`PORT must be a numbe
  * Returns true if the user of a request may read data. Replace this function: it lets everybody who reaches the backend read the data of all teams.
  *
  * @param request the request of the page, with its cookies and other headers
- * @param operation getMarkets and getTeams, which read all markets and teams, getOrdersByTeam or supplyOrdersInvoices
+ * @param operation getMarkets (all markets), getTeams (all teams), getOrdersByTeam or supplyOrdersInvoices
  * @param teamId the team whose orders or invoices the page asks for; undefined for markets and teams
  */
 // eslint-disable-next-line @typescript-eslint/no-unused-vars -- for the check that replaces this one
@@ -50,7 +50,7 @@ const READS = {
   '/api/invoices': ['POST', 'supplyOrdersInvoices'],
 };
 
-/** The backend refuses other names, because a website could make its own name resolve to the backend, and then read every response. */
+/** The backend refuses requests for other host names, because a website could make its own name resolve to the backend, and then read every response. */
 const hosts = ['127.0.0.1', 'localhost', '[::1]', ...HOSTS.split(',').map((name) => name.trim().toLowerCase())];
 
 const MAX_QUERY_CHARACTERS = 100_000;
@@ -72,7 +72,7 @@ async function respond(request, response) {
   return sendRead(response, method, operation, query);
 }
 
-/** Returns what a page asks for, or null if it is not a JSON object. */
+/** Returns what a page asks for, or null if that is not a JSON object or is too long. */
 async function readQuery(request) {
   let text = '';
   for await (const chunk of request.setEncoding('utf8')) {
@@ -101,7 +101,7 @@ async function sendRead(response, method, operation, query) {
     const answer = await fetch(`${BASE_URL.replace(/(?<!\/)\/+$/, '')}/${operation}`, {
       method,
       headers: { 'x-api-key': API_KEY, 'Content-Type': 'application/json' },
-      // Not the bytes of the page, because a different parser can read a different team from them.
+      // Sends the parsed query instead of the page's bytes, because the service's parser could read a different team from the bytes.
       body: query && JSON.stringify(query),
       redirect: 'error',
       signal: AbortSignal.any([pageLeft.signal, AbortSignal.timeout(READ_TIMEOUT_MS)]),

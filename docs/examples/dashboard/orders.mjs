@@ -85,7 +85,7 @@ async function showRecords() {
     team_id: team.value,
     status: chosen.statuses.get(status.value),
     start_date: from.value,
-    // The service excludes `end_date`, so it is the day after the last.
+    // The service excludes `end_date`, so `end_date` is the day after the last day of the range.
     end_date: toDay(Date.parse(to.value) + DAY_MS),
   };
   find('section').hidden = true;
