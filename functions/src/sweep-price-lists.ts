@@ -17,7 +17,7 @@ import { sweepOptions, writeOptions } from './lib/runtime-options';
 import { getTimeLimitMs } from './lib/time-limits';
 import { sweep, type SweepReporter } from './price-lists/sweep';
 
-/** Maximum number of log lines about unreadable records in one sweep. `sweep_ended` and `sweep_failed` have the number of such records. */
+/** Maximum number of log lines about unreadable records in one sweep. `sweep_ended` and `sweep_failed` give the number of all such records. */
 const MAX_UNREADABLE_LINES = 10;
 
 const createReporter = (counts: SweepCounts): SweepReporter => ({
@@ -38,9 +38,9 @@ const createReporter = (counts: SweepCounts): SweepReporter => ({
 const LAST_RESUME_MS = getTimeLimitMs(sweepOptions, true) - getTimeLimitMs(writeOptions, true);
 
 /**
- * Resumes attempts that crashed or failed for a transient cause. Cloud Scheduler calls this every minute, and calls can
- * be repeated or overlap ({@link sweep}). A call ends when the resumes that it began have ended. At the time limit of
- * the function, or when the instance stops, those in progress fail.
+ * Resumes attempts that failed for a transient cause or whose lease has expired, and reports keys that need an operator.
+ * Cloud Scheduler starts a sweep every minute, unless one is running. A start can be repeated, and sweeps can overlap
+ * ({@link sweep}). At its time limit, or when the instance stops, the sweep fails the attempts that it is resuming.
  */
 export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * *', retryCount: 0 }, () =>
   runHandler(runSweep),

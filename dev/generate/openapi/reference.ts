@@ -38,7 +38,7 @@ interface Document {
 /** What the sections about request and response bodies say once for all fields. */
 const SAID_ONCE: readonly [text: RegExp, instead: string][] = [
   [/Not empty, at most \d+ bytes of UTF-8, no lone surrogate\. Not trimmed\./, 'A text field.'],
-  [/identifier\. This has 1 to \d+ bytes.*$/, '[identifier](#product-identifiers).'],
+  [/identifier\. An identifier has 1 to \d+ bytes.*$/, '[identifier](#product-identifiers).'],
   [/, trimmed and uppercased\./, '.'],
   [/Number of records in the response\. Comes last\./, ''],
   [/ ?A calendar date: 2026-02-30 is invalid\./, ''],

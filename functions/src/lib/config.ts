@@ -79,7 +79,7 @@ export function assertAllowedOrigins(): void {
   if (problem !== undefined) throw new ConfigError(`CORS_ALLOWED_ORIGINS: ${problem}`);
 }
 
-/** @param service the name outside Cloud Run */
+/** @param service name of the service outside Cloud Run */
 export const getServiceContext = (service: string) => ({
   service: process.env['K_SERVICE'] ?? service,
   version: process.env['K_REVISION'] ?? 'local',

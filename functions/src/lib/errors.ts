@@ -35,8 +35,8 @@ interface ApiErrorOptions {
 }
 
 /**
- * The base class of the errors whose message the log may have: this service wrote the text, without values of requests
- * and records. The log only names any other error ({@link getErrorMessage}).
+ * The base class of errors whose messages may be logged, because this service wrote them, without values of requests and
+ * records. {@link getErrorMessage} says what the log has of other errors.
  */
 export class LoggableError extends Error {}
 
@@ -103,9 +103,9 @@ export class StoppedError extends LoggableError {
 }
 
 /**
- * Returns what the log and a key record may have of any thrown value. Another author's message can quote a value of a
- * request or record. So only a message of gRPC is used, because it says what Firestore or the network did, and only its
- * beginning ({@link redact}). Any other error is named by its class and code.
+ * Returns a text about any thrown value, for the log and for key records. A {@link LoggableError} gives its message, and an
+ * error of gRPC the beginning of its message ({@link redact}), because that says what Firestore or the network did. Any
+ * other error gives only its class and code, because its message can quote a value of a request or record.
  */
 export function getErrorMessage(error: unknown): string {
   if (!(error instanceof Error)) return 'not an error';
@@ -120,7 +120,7 @@ export const getErrorName = ({ name }: Error): string => (IDENTIFIER.test(name) 
 
 const IDENTIFIER = /^\w{1,60}$/;
 
-/** The messages of gRPC begin with their code and its name. */
+/** A message of gRPC begins with its code and the name of that code. */
 const isGrpcMessage = (code: string, message: string): boolean =>
   /^\d{1,2}$/.test(code) && /^\d+ [A-Z_]+: /.test(message) && message.startsWith(`${code} `);
 

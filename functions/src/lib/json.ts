@@ -7,7 +7,7 @@ import { PayloadTooLargeError, ValidationError } from './errors';
 export type Shape =
   /** A string, number, boolean or null. An object or an array is read as an empty one. */
   | { kind: 'scalar' }
-  /** An object with these members, of which the last of each name counts. It is read as an object with the members that it has. */
+  /** An object of which only these members are read. If a member is repeated, the last one counts; a missing one stays missing. */
   | { kind: 'object'; members: readonly Member[] }
   /** An object whose names the sender chooses. It is read as a Map, in which the last value of each name counts. */
   | { kind: 'map'; values: Shape };
@@ -17,7 +17,7 @@ export interface Member {
   shape: Shape;
 }
 
-/** RFC 8259 allows a limit. This one is the default of some parsers, such as Jackson. */
+/** Maximum number of levels of nested JSON. RFC 8259 allows a limit, and this one is the default of some parsers, such as Jackson. */
 export const MAX_DEPTH = 1_000;
 
 const code = (character: string): number => character.charCodeAt(0);
@@ -46,8 +46,8 @@ const EMPTY_ARRAY: object = Object.freeze([]);
 export const invalidBody = (message: string) => new ValidationError([{ path: 'body', message }]);
 
 /**
- * Checks that a text is JSON (RFC 8259), nested at most {@link MAX_DEPTH} deep, and reads from it what a shape names. A
- * byte order mark at its start is skipped.
+ * Checks that a text is JSON (RFC 8259), nested at most {@link MAX_DEPTH} levels deep, and reads from it what a shape
+ * names. A byte order mark at its start is skipped.
  *
  * @param text valid UTF-8
  * @param maxEntries maximum number of members of all maps
@@ -134,7 +134,8 @@ class Scanner {
   #enter(): void {
     this.#at += 1;
     this.#depth += 1;
-    if (this.#depth > MAX_DEPTH) throw invalidBody(`Expected JSON nested at most ${MAX_DEPTH} deep, received deeper`);
+    if (this.#depth > MAX_DEPTH)
+      throw invalidBody(`Expected JSON nested at most ${MAX_DEPTH} levels deep, received more levels`);
   }
 
   #leave(close: number): void {
@@ -154,9 +155,9 @@ class Scanner {
     if (this.#entries > this.maxEntries) throw new PayloadTooLargeError('products', this.maxEntries);
   }
 
-  /** Finds a member by the bytes of its name, so that no other name becomes a string, unless it is short and has escapes. */
+  /** Finds a member by the bytes of its name, so that another name becomes a string only if it is short and has escapes. */
   #findMember(members: readonly Member[], start: number, end: number, hasEscapes: boolean): Member | undefined {
-    // The quotation marks are part of the string. An escape has up to six bytes for a character.
+    // The string includes its quotation marks. An escape takes up to six bytes for one character.
     const bytes = end - start - 2;
     if (!hasEscapes) return members.find(({ name }) => bytes === name.length && this.#hasName(name, start + 1));
     if (members.every(({ name }) => bytes > 6 * name.length)) return undefined;
@@ -199,7 +200,7 @@ class Scanner {
     return start + 6;
   }
 
-  /** `JSON.parse` decodes escapes. V8 confuses only names of members (docs/decisions/0003-body-after-key.md), and this is a single string. */
+  /** Uses `JSON.parse` for escapes. It is safe here, because V8 confuses only names of members (docs/decisions/0003-body-after-key.md). */
   #decodeString(start: number, hasEscapes: boolean, end = this.#at): string {
     return hasEscapes
       ? (JSON.parse(this.text.toString('utf8', start, end)) as string)

@@ -27,7 +27,10 @@ const REQUEST_BYTES = 2 * MIB;
  */
 const HELD_BYTES_PER_BODY_BYTE = 5.5;
 
-/** So many small creations fit at once that only large ones are refused in practice, and yet their number is bounded. */
+/**
+ * A creation counts as at least this, so that the number of small creations is bounded too. About 1,100 of them fit at
+ * once, so in practice only large creations are refused.
+ */
 const MIN_HELD_BYTES = MIB;
 
 /** Returns what a creation holds at most, from the size of its body in bytes. */

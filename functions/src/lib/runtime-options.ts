@@ -18,14 +18,15 @@ const readDefaults = {
   timeoutSeconds: 120,
 } as const;
 
-/** Options of the reads of complete lists. The responses are usually small, so an instance serves many at once. */
+/** Options of get warehouses, get markets and get teams. Their responses are usually small, so an instance serves many at once. */
 export const listOptions = { ...readDefaults, memory: '512MiB', concurrency: 40 } as const;
 
-/** Options of the reads of a range of dates, whose responses are larger. */
+/** Options of get orders by team and supply orders invoices. Their responses can be large, so an instance serves fewer at once. */
 export const rangeOptions = { ...readDefaults, memory: '1GiB', concurrency: 16 } as const;
 
 /**
- * Options of add price lists. memory.ts says what its memory holds. The timeout is 1.5 to 2 times what the largest list needs (docs/performance.md#scale).
+ * Options of add price lists. memory.ts says what the memory is for. The timeout is 1.5 to 2 times as long as the creation
+ * of the largest list takes (docs/performance.md#scale).
  */
 export const writeOptions = {
   ...operationDefaults,

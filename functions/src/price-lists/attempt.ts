@@ -12,17 +12,18 @@ import { readStoredPayload } from './payload';
 import { SWEEP_RECOVERY } from './schedule';
 
 /**
- * An attempt that this process carries out. After the claim or resume, {@link call} makes every write except that of a failure.
+ * An attempt that this process carries out. After the claim or resume, {@link call} makes every write except the commit
+ * that fails the attempt.
  *
- * No timer renews the lease. Instead, {@link call} first renews it if that is due, also before each retry. So an
- * instance without CPU does not keep its lease, and a short attempt makes no extra call.
+ * No timer renews the lease. Instead, {@link call} renews it before a call or a retry, if a renewal is due. So the lease
+ * of an instance without CPU expires, and a short attempt makes no extra call.
  */
 export class Attempt {
   readonly record: KeyRecord;
   #heldUntil: number;
   #renewal: Promise<void> | undefined;
 
-  /** @param limit of the retries: `attempt` for a creation, because a client waits for it, otherwise `outage` */
+  /** @param limit how long calls are retried: `attempt` for a creation, because its client waits for the result; `outage` for a resume */
   constructor(
     { record, heldUntil }: Extract<KeyOutcome, { kind: 'owned' }>,
     readonly key: KeyStore,
@@ -32,7 +33,7 @@ export class Attempt {
     this.#heldUntil = heldUntil;
   }
 
-  /** Makes a call under the lease, and repeats it after a transient error or a conflict. @throws Error if the key is lost, or as `retry` does */
+  /** Makes a call under the lease, and repeats it after a transient error or a conflict. @throws Error if the attempt has lost its key, and as `retry` does */
   call<T>(fn: () => Promise<T>): Promise<T> {
     const callUnderLease = async () => {
       await this.#renewIfDue();
@@ -55,7 +56,7 @@ export class Attempt {
   async #renew(): Promise<void> {
     const outcome = await applyEvent(this.key, { kind: 'renew', attempt: this.record });
     if (outcome.kind !== 'owned')
-      throw new LoggableError('another event was applied to the key after its lease had expired');
+      throw new LoggableError('the lease expired and another event was applied, or someone changed the key record');
     this.#heldUntil = outcome.heldUntil;
   }
 }
@@ -119,7 +120,7 @@ async function fail({ key, record }: Attempt, error: unknown): Promise<KeyOutcom
   try {
     return await applyWithinReserve(key, { kind: 'fail', attempt: record, failure, cause });
   } catch (notStored) {
-    // If the failure was not stored, the sweep takes over the attempt when its lease has expired.
+    // If the failure was not stored, the sweep acts on the attempt after the lease has expired.
     const reason = `${failure}; the failure could not be stored: ${getErrorMessage(notStored)}`;
     return { kind: 'failed', reason, recovery: SWEEP_RECOVERY };
   }

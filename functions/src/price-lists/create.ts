@@ -36,7 +36,7 @@ export interface CreationResult {
  *
  * @param db its signal aborts early enough to leave the time reserved for failing the attempt
  * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed, payload_too_large,
- * internal_error; the error of a claim, which may have taken effect. If so, the sweep completes its attempt.
+ * internal_error; the last error of the claim. The claim may have taken effect. If so, the sweep resumes its attempt.
  */
 export async function createPriceLists(
   submission: PriceListSubmission,

@@ -10,11 +10,11 @@ import { canResumeAutomatically, getAttemptWaitMs, getRecovery, SWEEP_RECOVERY, 
  * docs/architecture.md#states-of-a-key draws the states.
  *
  * For any order of events:
- * - A completion with lists is final. An operator can release one without lists.
+ * - A completion with lists is final. An operator can release a completed key without lists.
  * - Only the owner of an attempt renews its lease or completes the attempt, and nobody else fails the attempt before the
  *   lease has expired. Ownership is checked before the lease, so an expired lease takes effect only when the sweep or an
  *   operator acts on the attempt.
- * - An event that is not accepted changes nothing.
+ * - An event that is not accepted changes nothing, except that a resume by the sweep can store that a lease has expired.
  *
  * The time of an event is the time at which Firestore read the record for it. All stored times come from this one
  * clock, Firestore's, so no later event has an earlier time.
@@ -108,7 +108,7 @@ function getNextRecord(stored: KeyRecord | undefined, event: KeyEvent, now: numb
     case 'fail':
       return isOwned ? fail(stored, event.failure, event.cause, now) : undefined;
     case 'resume':
-      // This event repeats the resume that took over the key. The next call renews the lease if that is due.
+      // If the key is owned, this event repeats the resume that took it over. The next call renews the lease if that is due.
       return isOwned ? undefined : resume(stored, event, now);
     case 'release':
       return release(stored, event.operator, now);

@@ -19,7 +19,7 @@ import {
 } from '../lib/schemas/add-price-lists';
 import type { KeyRecord } from '../lib/schemas/key-record';
 
-/** Limit of a compressed payload. The commit of a claim holds all chunks and records of up to 150 KB, and Firestore allows 10 MiB. */
+/** Limit of a compressed payload. The commit of a claim holds all chunks and up to 150 KB of records, and Firestore allows 10 MiB for a commit. */
 export const MAX_STORED_BYTES = 9 * 1024 * 1024;
 
 /** About how many characters to hash or compress at a time, because V8 frees much longer strings late. */
@@ -90,7 +90,7 @@ export interface StoredSubmission extends PriceListSubmission {
 /**
  * Reads the accepted payload of an attempt.
  *
- * @throws UnusablePayloadError; any other error does not come from the stored payload itself
+ * @throws UnusablePayloadError if the stored payload itself cannot be used; other errors have other causes
  */
 export async function readStoredPayload(db: Database, attempt: AcceptedPayload): Promise<StoredSubmission> {
   try {
@@ -108,7 +108,12 @@ export async function readStoredPayload(db: Database, attempt: AcceptedPayload):
 
 type AcceptedPayload = Pick<KeyRecord, 'document_id' | 'fingerprint'>;
 
-/** A function of its own, so that the bytes are no longer in memory while their values are parsed. @throws UnusablePayloadError */
+/**
+ * Returns the values of the accepted payload. Separate from {@link readStoredPayload}, so that the bytes can be freed
+ * before parsePriceLists validates the values.
+ *
+ * @throws UnusablePayloadError
+ */
 async function readAcceptedBody(db: Database, { document_id, fingerprint }: AcceptedPayload) {
   const chunks = await readPayloadChunks(db, document_id);
   if (chunks === undefined || chunks.length === 0) throw new UnusablePayloadError('payload chunks are missing');
@@ -121,7 +126,7 @@ async function readAcceptedBody(db: Database, { document_id, fingerprint }: Acce
   return { body: scanJson(bytes, priceListsShape, MAX_PRODUCTS), chunkCount: chunks.length };
 }
 
-/** @throws UnusablePayloadError for an error of zlib, whose codes are in https://nodejs.org/api/zlib.html#constants */
+/** @throws UnusablePayloadError for an error with a code of zlib (https://nodejs.org/api/zlib.html#constants); otherwise the same error */
 function throwUnusable(error: unknown): never {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ERR_BUFFER_TOO_LARGE')

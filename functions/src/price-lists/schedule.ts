@@ -16,7 +16,7 @@ const IS_TRANSIENT: Record<FailureCause, boolean> = {
 /** @param record of a key that requires review. @returns milliseconds; undefined if the sweep does not resume the attempt */
 function getResumeDelayMs({ failure_cause, failed_tries }: KeyRecord): number | undefined {
   if (failure_cause === null || !IS_TRANSIENT[failure_cause]) return undefined;
-  // A stop does not count as a failed try, so an attempt can require review with no failed try.
+  // An attempt that was stopped can have no failed try. The first delay then applies.
   return RESUME_DELAYS_MS[Math.max(failed_tries - 1, 0)];
 }
 
@@ -30,7 +30,7 @@ export const describeSweepObstacle = ({ failure, failed_tries, failure_cause }: 
 
 /**
  * Returns when the sweep resumes an attempt, in Unix milliseconds; null for never. An attempt in progress
- * is due when its lease expires. If the sweep cannot resume it, the sweep then leaves the key to an operator.
+ * is due when its lease expires. If the sweep may not resume it by then, the sweep leaves the key to an operator.
  */
 export function getSweepResumeAt(record: KeyRecord): number | null {
   switch (record.status) {

@@ -20,7 +20,7 @@ export interface SweepResult {
 export interface SweepReporter {
   /** Reports the result for a key. Rejects if the result could not be written. A key that needs an operator then stays due. */
   onResult: (result: SweepResult, record: KeyRecord) => Promise<void> | void;
-  /** Reports an unreadable record. The sweep then removes the record from its index, and changes nothing else of it. */
+  /** Reports an unreadable record. The sweep then removes the record from its index, and leaves the rest of the record as it is. */
   onUnreadable: (path: string) => Promise<void> | void;
 }
 
@@ -33,7 +33,7 @@ const KEYS_PER_PAGE = 20;
 /**
  * Resumes each attempt that is due (`isSwept`), or reports that its key needs an operator. A pass takes each key once,
  * if the key is due when the pass begins. While work is running, another pass begins every minute, because Cloud Scheduler
- * starts no other sweep before this one ends. A sweep of the command, operators and clients can act at the same time.
+ * starts no other sweep before this one ends. The sweep of the command, operators and clients can act on keys at the same time.
  *
  * When the signal of the database aborts, the running resumes fail their attempts.
  *

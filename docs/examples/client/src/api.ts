@@ -166,7 +166,7 @@ export interface components {
     schemas: {
         AddPriceListsRequest: {
             info: components["schemas"]["PriceListInfo"];
-            /** @description One member for each product, named by its identifier. This has 1 to 1500 bytes of UTF-8, no `/`, no lone surrogate and no whitespace at either end, and is not `.`, `..` or of the form `__name__`. */
+            /** @description One member for each product, named by its identifier. An identifier has 1 to 1500 bytes of UTF-8, no `/`, no lone surrogate and no whitespace at either end, and is not `.`, `..` or of the form `__name__`. */
             products: {
                 [key: string]: components["schemas"]["ProductPrices"];
             };

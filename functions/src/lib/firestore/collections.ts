@@ -1,7 +1,8 @@
 /**
- * The names of collections, of the fields that other systems write, and of the prices in entries. For a
- * database with other names, change these and firestore.indexes.json, and for prices command/audit/expected.ts.
- * All times are integer Unix milliseconds; see docs/data-model.md.
+ * The names of collections, of the fields that other systems write, and of the prices in entries. For a database with
+ * other names, change these and firestore.indexes.json. For other names of the prices in entries, also change
+ * command/audit/expected.ts and attempt-reader.ts, where one constant names a price in both the payload and the entry.
+ * All times are integer Unix milliseconds (docs/data-model.md).
  */
 export const collections = {
   orders: 'orders',

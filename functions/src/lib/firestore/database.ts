@@ -32,9 +32,9 @@ export function getDatabase(context: WorkContext): Database {
 }
 
 /**
- * The database for the work of one context. It belongs to the signal of that context: once the signal has aborted, each
- * call rejects with the signal's reason before it is sent. So a function that `retry` no longer waits for sends no
- * further call, and writes nothing more.
+ * The database for the work of one context. Once the signal of that context has aborted, each call rejects with the
+ * signal's reason before it is sent. So a function that `retry` no longer waits for sends no further call, and writes
+ * nothing more.
  */
 export class Database {
   /** @param firestore a client that {@link configureClient} has configured. @param calls what tests replace */
@@ -137,7 +137,7 @@ export function configureClient(firestore: Firestore): Firestore {
   const authentication = hasEmulator ? {} : { sslCreds: createDefaultCredentials() };
   firestore.settings({
     clientConfig: { interfaces },
-    // Not FIRESTORE_PREFER_REST: only gRPC has the timeouts, the single tries and the pings.
+    // Overrides FIRESTORE_PREFER_REST, because only gRPC has the timeouts, the single tries and the pings.
     preferRest: false,
     // Without this option the SDK's transport repeats a streaming call after any error before a response.
     gaxServerStreamingRetries: true,

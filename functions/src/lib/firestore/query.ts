@@ -4,7 +4,7 @@ import { getConnection } from './connection';
 import { decodeDocument, encodeRunQueryRequest, type QuerySpec, type StoredFields } from './messages';
 import { Backoff, isTransient } from './retry';
 
-/** Number of messages in a batch. */
+/** Maximum number of messages in a batch. */
 const MESSAGES_PER_BATCH = 128;
 
 /** A batch of this size ends early, because a document can be as large as 1 MiB. */

@@ -32,9 +32,9 @@ const INITIAL_OVERLOAD_PAUSE_MS = 1_000;
  * Calls `fn`, and calls it again after a transient error or a conflict, with exponential backoff.
  *
  * Ends as soon as the signal aborts, even while `fn` runs. The effect of the call in progress is then unknown. `fn` makes
- * no further call if its database belongs to the same signal (database.ts).
+ * no further call if its database has the same signal (database.ts).
  *
- * @throws the last error of `fn`, also when time runs out; the signal's reason if `fn` has not failed or
+ * @throws the last error of `fn`, even if time has run out; the signal's reason if `fn` has not failed or
  * the work is stopped
  */
 export async function retry<T>(fn: () => Promise<T>, context: WorkContext, limit: RetryLimit): Promise<T> {

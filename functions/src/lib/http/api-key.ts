@@ -18,8 +18,8 @@ export function requireApiKey(headers: IncomingHttpHeaders, apiKeys: readonly Ap
 /**
  * Finds the configured API key that a header holds.
  *
- * Compares SHA-256 digests in constant time, with every configured API key each time. The response
- * time therefore reveals neither a part of an API key, nor its length, nor which one matched.
+ * Compares SHA-256 digests in constant time, with every configured API key each time. So the response
+ * time reveals neither a part of an API key, nor its length, nor which API key matched.
  *
  * HTTP does not define how a header encodes characters beyond ASCII: curl sends UTF-8, Python's
  * http.client and `fetch` send Latin-1. Node decodes a header as Latin-1, so its text is compared

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import cors from 'cors';
 
 /**
- * Adds the CORS headers for an allowed origin, and `Vary: Origin` always. An origin is allowed only if
- * the list has exactly this origin, which applies to `null` too. A preflight can ask for any request
- * headers, because tracing libraries add their own and only the list of origins limits which pages can call.
+ * Adds `Vary: Origin`, and for an allowed origin the CORS headers. An origin, even `null`, is allowed only
+ * if the list contains exactly this origin. A preflight can ask for any request headers, because tracing
+ * libraries add their own. Which pages can call is limited only by the list of origins.
  *
  * @returns whether the origin is allowed; true for a request without an origin
  */

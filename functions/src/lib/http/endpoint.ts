@@ -97,7 +97,7 @@ async function answerRequest<Body>(endpoint: Endpoint<Body>, exchange: Exchange)
   }
 }
 
-/** As nginx does, the service logs this status for a client that left before its response. It is never sent. */
+/** As nginx does, the service logs this status if the client left before the response was complete. It is never sent. */
 const CLIENT_GONE_STATUS = 499;
 
 /** The request ids that a client can choose: short, printable, and safe to log. */

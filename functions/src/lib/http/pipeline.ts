@@ -18,18 +18,18 @@ import type { OutgoingResponse } from './response';
  * dev/generate/openapi/document.ts repeat the order, and functions/test/endpoints/common-errors.test.ts
  * tests it.
  *
- *     preflight     204, 403             only of an operation with `cors`
+ *     preflight     204, 403             only for an operation with `cors`
  *     method        405
  *     API key       500, 401             before any byte of a body is read
- *     pause         503                  only of an operation that writes
- *     body headers  400, 413             only of a POST
- *     memory        503                  only of an operation that writes
- *     body          400, 408, 413, 500   only of a POST; 500 if the instance stops
+ *     pause         503                  only for an operation that writes
+ *     body headers  400, 413             only for a POST
+ *     memory        503                  only for an operation that writes
+ *     body          400, 408, 413, 500   only for a POST; 500 if the instance stops
  *     handler       200, 409, 413, 500
  */
 
 export interface HandlerResult extends OutgoingResponse {
-  /** For the log: the number of accepted products, or of records that the body has yielded. */
+  /** For the log: the number of accepted products, or of the records in the response so far. */
   readonly count?: number;
   replayed?: boolean;
   facts?: Pick<RequestLogEntry, 'market_found' | 'currency_differs'>;
@@ -98,7 +98,7 @@ export const PAUSE_RETRY_AFTER_MS = 300_000;
 
 export const BUSY_RETRY_AFTER_MS = 10_000;
 
-/** A function of its own, so that the bytes are no longer in memory while their values are parsed. */
+/** Separate from {@link runPipeline}, so that the bytes can be freed before `body.parse` validates the values. */
 async function readAndScan<Body>(
   { name, writes = false }: Endpoint<Body>,
   body: RequestBody<Body>,
@@ -115,7 +115,7 @@ async function readAndScan<Body>(
   const parent = writes ? AbortSignal.any([signal, shutdown.refuseWrites.signal]) : signal;
   const bytes = await readBody(request, body, encoding, parent);
   if (writes) share.tryResize(toHeldBytes(bytes.length));
-  // If the body ends the instance, no other line of the log names its sender.
+  // If the scan of the body ends the instance, no other line of the log names the sender.
   if (bytes.length >= LARGE_BODY_BYTES) logLargeBody({ operation: name, request_id, key_id, bytes: bytes.length });
   return scanBody(bytes, body.shape);
 }

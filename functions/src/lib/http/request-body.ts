@@ -25,11 +25,11 @@ export interface RequestBody<Body> {
 /** How a client sends a body. */
 export interface BodyEncoding {
   isGzip: boolean;
-  /** The most bytes that the inflated body can have: from the declared length, or the limit. */
+  /** Maximum number of bytes of the inflated body: the limit, or less if the declared length rules out more. */
   maxInflatedBytes: number;
 }
 
-/** One compressed byte of DEFLATE (RFC 1951) becomes at most this many. */
+/** One compressed byte of DEFLATE (RFC 1951) inflates to at most this number of bytes. */
 const MAX_INFLATION = 1_032;
 
 /**

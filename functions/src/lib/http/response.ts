@@ -168,8 +168,8 @@ async function waitForClient(
 
 /**
  * Discards the rest of the request's body for the time of {@link LINGER}, and then closes the connection (nginx calls
- * this a lingering close). If it closed at once, a client that is still sending could lose the response. If the
- * response has no Content-Length, the client learns only then that it is complete.
+ * this a lingering close). If the service closed it at once, a client that is still sending could lose the response. If
+ * the response has no Content-Length, only the close tells the client that the response is complete.
  */
 function lingerAndClose(response: ServerResponse): void {
   const { req: request } = response;

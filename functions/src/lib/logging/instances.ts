@@ -3,7 +3,7 @@ import { logEvent } from './event';
 export const logInstanceStarted = (entry: { version: string; commit: string; node: string }) =>
   logEvent('INFO', 'instance_started', entry);
 
-/** @param lines their numbers, from 1; never their text */
+/** @param lines numbers of the ignored lines, from 1; never the text of a line */
 export const logApiKeyLinesIgnored = (lines: readonly number[]) =>
   logEvent('ERROR', 'api_key_lines_ignored', { lines });
 

@@ -64,7 +64,7 @@ function toErrorReport(thrown: unknown, service: string) {
 }
 
 /** Returns the frames that follow the message of a stack, so that no line of the message counts as a frame. */
-// eslint-disable-next-line no-restricted-syntax -- It finds where the message ends, and returns what follows.
+// eslint-disable-next-line no-restricted-syntax -- The function returns only what follows the message.
 function getFrames({ message, stack = '' }: Error): string | undefined {
   const end = stack.indexOf(`${message}\n    at `);
   return end === -1 ? undefined : /^(?:\n {4}at .*)+/.exec(stack.slice(end + message.length))?.[0];

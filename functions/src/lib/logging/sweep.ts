@@ -9,7 +9,7 @@ const SWEEP_EVENTS = {
   left: ['ERROR', 'price_list_left'],
 } as const satisfies Record<string, readonly [LogSeverity, string]>;
 
-/** Identifies the attempt by its request record, never by its key. Its `trace_id` is that of the claiming request. */
+/** Identifies the attempt by its request record, never by its key. `trace_id` is that of the request that claimed the key. */
 export function logSweepResult(
   { time, result, reason }: { time: number; result: keyof typeof SWEEP_EVENTS; reason: string | null },
   attempt: CompletedFields & { trace_id: string | null },
@@ -21,7 +21,7 @@ export function logSweepResult(
   logEvent(severity, event, { document_id, trace_id, ...facts, ...why });
 }
 
-/** @param record its path, which contains the key's hash */
+/** @param record path of the record, which contains the hash of the key */
 export const logUnreadableKey = (record: string) => logEvent('ERROR', 'key_record_unreadable', { record });
 
 export interface SweepCounts {

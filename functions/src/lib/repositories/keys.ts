@@ -31,7 +31,7 @@ export async function readKey(db: Database, reference: KeyReference): Promise<Ke
   return toKeySnapshot(key);
 }
 
-/** Reads a key and, in the same call, a market; null if no market has the id. */
+/** Reads a key and, in the same call, a market, which is null if no market has the id. */
 export async function readKeyAndMarket(db: Database, reference: KeyReference, marketId: string) {
   if (!isDocumentId(marketId)) return { key: await readKey(db, reference), market: null };
   const [key, market] = await db.getAll(reference, db.firestore.collection(collections.markets).doc(marketId));

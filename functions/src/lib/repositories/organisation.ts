@@ -7,8 +7,8 @@ import type { WorkContext } from '../work-context';
 import { toCode, toText } from './stored-values';
 
 /**
- * Reads the records that the read operations return: only the fields that the query needs, and in batches,
- * so that a large read does not hold all records at once. docs/data-model.md lists the stored fields.
+ * Reads the records that the read operations return. Reads only the fields that a response or its order needs, and in
+ * batches, so that a large read does not hold all records at once. docs/data-model.md lists the stored fields.
  */
 
 export function readOrders(context: WorkContext, request: OrdersByTeamRequest) {

@@ -57,6 +57,6 @@ export async function readPayloadChunks(db: Database, documentId: string): Promi
   return docs.every(({ ref }, i) => ref.id === payloadChunk(request, i).id) ? chunks : undefined;
 }
 
-/** Chunks are read in the order of their ids. */
+/** The id has leading zeros, because Firestore returns chunks in the order of their ids. */
 const payloadChunk = (request: DocumentReference, index: number): DocumentReference =>
   request.collection(subcollections.payload).doc(String(index).padStart(4, '0'));

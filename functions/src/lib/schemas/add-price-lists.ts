@@ -41,7 +41,7 @@ export const addPriceListsRequestSchema = z
       .refine((products) => Object.keys(products).length > 0)
       .meta({ minProperties: 1 })
       .describe(
-        `One member for each product, named by its identifier. This has 1 to ${MAX_DOCUMENT_ID_BYTES} bytes of UTF-8, no \`/\`, no ` +
+        `One member for each product, named by its identifier. An identifier has 1 to ${MAX_DOCUMENT_ID_BYTES} bytes of UTF-8, no \`/\`, no ` +
           'lone surrogate and no whitespace at either end, and is not `.`, `..` or of the form `__name__`.',
       ),
   })
@@ -92,7 +92,7 @@ function parseProducts(value: unknown, errors: FieldError[]): Products {
     return { ids: [], prices: new Map() };
   }
   const products = value as Map<string, unknown>;
-  // Without a comparison function, strings are sorted in code-unit order, and faster.
+  // Without a comparison function, `sort` is faster, and puts strings in code-unit order.
   const ids = [...products.keys()].sort();
   if (ids.length === 0) errors.push({ path: 'products', message: 'Expected at least one product' });
   for (const id of ids) {

@@ -43,7 +43,7 @@ export const FAILURE_CAUSES = ['lease_expired', 'stopped', 'timeout', 'unavailab
 
 export const KEY_STATUSES = ['processing', 'completed', 'requires_review', 'released'] as const;
 
-/** What a request brings to the record of its key. An attempt keeps all these values except `owner`. */
+/** What a claim stores in the key record. The attempt keeps all these values except `owner`. */
 const claimSchema = listInfoSchema.extend({
   boq_list_id: text,
   /** Random id of the request or resume that carries out the attempt. Empty after an event that found an expired lease and did not resume the attempt. */
@@ -64,7 +64,7 @@ const keyRecordSchema = claimSchema
     claimed_at: time,
     /** When an event other than a renewal last changed the record. */
     updated_at: time,
-    /** While the attempt is in progress, nobody else can take it over before this time. Renewals extend the lease. */
+    /** While the attempt is in progress, only its owner can change the key before this time. Renewals extend the lease. */
     lease_expires_at: time,
     response: text.nullable(),
     failure: text.nullable(),

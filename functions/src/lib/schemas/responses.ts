@@ -73,7 +73,7 @@ export type PriceListDocument = z.output<typeof priceListDocumentSchema>;
 
 const NULL_WITHOUT_MARKET = 'Null if no market has the `market_id`: then only the request is stored.';
 
-/** One object with nullable members. Generated clients of a union would lack the members that can be null. */
+/** One object with nullable members instead of a union, because generated clients of a union would lack the members that can be null. */
 export const addPriceListsResponseSchema = z
   .object({
     success: z.boolean().describe('Always true.'),

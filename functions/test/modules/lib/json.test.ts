@@ -95,7 +95,7 @@ test.each([
 ])('%s are read to a depth of 1,000', (_, open, close) => {
   const nest = (depth: number) => open.repeat(depth) + (open === '[' ? '' : '0') + close.repeat(depth);
   expect(getMessage(nest(MAX_DEPTH))).toBeUndefined();
-  const message = 'Expected JSON nested at most 1000 deep, received deeper';
+  const message = 'Expected JSON nested at most 1000 levels deep, received more levels';
   expect(getMessage(nest(MAX_DEPTH + 1))).toBe(message);
   expect(getMessage(open.repeat(10_000_000))).toBe(message);
 });
