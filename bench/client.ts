@@ -10,7 +10,7 @@ export interface BenchRequest {
 
 const agent = new Agent({ keepAlive: true });
 
-/** Sends a request once. @returns the ms until the last byte @throws unless the response is a complete 200 */
+/** Sends a request once. @returns the ms until the last byte @throws Error unless the response is a complete 200 */
 export async function sendOk(port: number, { method, body }: BenchRequest): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const startedAt = performance.now();

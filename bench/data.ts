@@ -5,7 +5,7 @@ import type { PlainDocument } from '../emulator/src';
 
 export const MARKETS = 50;
 
-/** The market of the price lists that are created. */
+/** The market for which the benchmark creates price lists. */
 const PRICE_LIST_MARKET = 'market-0';
 
 const teamId = (orders: number): string => `team-with-${orders}`;

@@ -34,7 +34,7 @@ test('addIfEmpty stores a document as a client does, but only in an empty databa
 test('a document with more than 40,000 index entries is rejected', async () => {
   const ref = bench.client().doc('a/1');
   const distinct = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
-  // Two entries for the field, and one for each distinct element.
+  // The document has two entries for the field, and one for each distinct element.
   await ref.set({ list: [...distinct(39_998), 1] });
   expect(await rejection(ref.set({ list: distinct(39_999) }))).toMatchObject({
     code: 3,

@@ -74,7 +74,7 @@ test('waitForNext returns a list that was claimed before the call and becomes re
   expect(found).toBe('slow');
 });
 
-test('findByBoqListId returns the list of a boq_list_id, and undefined for one that created none', async () => {
+test('findByBoqListId returns the list of a boq_list_id, and undefined for a boq_list_id without a list', async () => {
   await create('é 1', '09/2026');
   const found = await run(`
     const lists = await Promise.all([findByBoqListId('é 1'), findByBoqListId('none')]);

@@ -21,7 +21,7 @@ test.each(['docs/reliability.md', 'docs/security.md'])(
 );
 
 /** The blocks that use the service or the variables of the page. They share the state of one service, also after it was killed. */
-describe.each(['README.md', 'docs/getting-started.md'])('%s, followed in its order', (page) => {
+describe.each(['README.md', 'docs/getting-started.md'])('%s, followed from top to bottom', (page) => {
   const steps = blocks
     .filter(({ document }) => document === page)
     .map((block, i, all) => ({ ...block, next: all[i + 1] }));
@@ -52,7 +52,7 @@ describe.each(['README.md', 'docs/getting-started.md'])('%s, followed in its ord
     expect(calls.length).toBeGreaterThan(0);
   });
 
-  // Without lsof, a step that kills the service, and what follows it, are skipped. Their titles say so.
+  // Without lsof, the first step that kills the service and all later steps are skipped. Their titles say so.
   const firstSkipped = runProgramSync('lsof', ['-v']).error === undefined ? Infinity : (kills[0]?.line ?? Infinity);
 
   const ordered = [starts, exports, calls, kills, looks, stops].flat().sort((a, b) => a.line - b.line);

@@ -9,7 +9,7 @@ import {
 import { canResumeAutomatically, SWEEP_WAIT_MS } from '../../functions/src/price-lists/schedule';
 import { failed } from '../harness/key-records';
 
-/** Tests that the pages state the numbers of retries and waits as the service has them. */
+/** Tests that the pages state the same numbers of tries and seconds as the code. */
 
 const WORDS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven'];
 

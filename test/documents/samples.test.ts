@@ -117,7 +117,7 @@ const drip =
 /** A gzip body of 300 members, each of which inflates to 1 MiB. */
 const bomb = Buffer.concat(Array(300).fill(gzipSync(Buffer.alloc(1024 ** 2))) as Buffer[]);
 
-/** Title, responses of the server (418 to further requests), exit code, changes to the call, and its minimum duration in seconds. */
+/** Title, responses of the server (418 to further requests), exit code, changes to the call, and the minimum duration of the call in seconds. */
 const oddServers: [string, RequestListener[], number, Partial<Call>?, number?][] = [
   ['Retry-After: 0', [busy('0'), created], 0, {}, 0.9],
   ['a Retry-After in the past', [busy(new Date(0).toUTCString()), created], 0, {}, 0.9],
@@ -240,7 +240,7 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     },
   );
 
-  // The tests below are about programs, but the client in TypeScript is a library.
+  // The client in TypeScript is a library, and the tests below are only for programs.
   if (name === 'TypeScript') return;
 
   tested(`a file in which an identifier occurs twice gives exit code 1, and is not sent${because}`, async () => {

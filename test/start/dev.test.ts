@@ -40,7 +40,7 @@ describe('npm run dev', () => {
     local = await startLocalServer({ DATA_DIR: temporaryFolder() }, NPM_RUN_DEV, folder);
   });
 
-  /** Saves a file repeatedly until tsx notices, because tsx begins to watch it only some time after the server is ready. */
+  /** Saves a file repeatedly until tsx notices, because tsx begins to watch the file only some time after the server is ready. */
   const reload = async (path: string, before: string, after: string) => {
     const starts = readyTimes(local);
     const { length } = local.output.stdout;

@@ -34,7 +34,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 function startIn(executable: string, ...args: string[]) {
   const env = {
-    // The bundle finds its packages and the Firestore of its test from any folder.
+    // With these variables, the bundle finds its packages and the Firestore of its test from any folder.
     NODE_PATH: resolve('node_modules'),
     FIRESTORE_EMULATOR_HOST: process.env['FIRESTORE_EMULATOR_HOST'],
     GCLOUD_PROJECT: process.env['GCLOUD_PROJECT'],

@@ -143,8 +143,8 @@ export function runQuery(query: PreparedQuery, store: Store, readTime: number | 
   const collections = allDescendants ? store.collectionsOfGroup(parent, collectionId) : [`${parent}/${collectionId}`];
   const snapshots = collections.map((collection) => store.snapshot(collection, readTime));
   const [first] = orders;
-  // In the order of names, the documents of a nested collection are between those of the outer collection. Such collections cannot be
-  // read one after another.
+  // In the order of names, the documents of a nested collection are between those of the outer collection, so these collections
+  // cannot be read one after another.
   const isNested = collections.some((path, i) => collections[i + 1]?.startsWith(`${path}/`));
   const isByName = first !== undefined && isName(first.path) && !isNested;
   if (isByName) return findInOrder(query, snapshots, first.descending);

@@ -49,7 +49,7 @@ export class SqliteStorage {
 
   /**
    * Opens the data folder and creates it if necessary.
-   * @throws Error whose message names the folder, the reason and the way out
+   * @throws Error whose message names the folder and the reason, and says what to do
    */
   static open(folder: string): SqliteStorage {
     if (folder === '')

@@ -75,7 +75,7 @@ export class Store {
     return change ? change.old : this.collections.get(collection)?.get(id);
   }
 
-  /** Returns the latest documents of a collection, or those at a time. They are in the order of their ids. */
+  /** Returns the latest documents of a collection, or those at `readTime`, in the order of their ids. */
   snapshot(path: string, readTime?: number): readonly StoredDoc[] {
     const changes = this.changesAfter(readTime, path);
     const collection = this.collections.get(path);

@@ -31,7 +31,7 @@ test.each(cases)('$title: the answers equal those of Google’s emulator', async
   expect(await run(calls)).toEqual(recorded.get(title));
 });
 
-test.each(deviations)('$title: the status is not that of Google’s emulator', async ({ title, calls, code }) => {
+test.each(deviations)('$title: the status differs from that of Google’s emulator', async ({ title, calls, code }) => {
   const [ours, google] = [await run(calls), recorded.get(title)];
   expect(ours.at(-1)?.code).toBe(code);
   expect(google?.at(-1)?.code ?? code).not.toBe(code);

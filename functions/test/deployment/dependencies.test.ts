@@ -15,7 +15,7 @@ test('package.json lets only esbuild run its install script, and denies that to 
   const installed = toEntries(lock.packages).filter(([path]) => path !== '');
   const scripted = installed.filter(([, { hasInstallScript }]) => hasInstallScript === true);
   const names = scripted.map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length));
-  // fsevents is installed only on macOS.
+  // allowScripts does not name fsevents, which is installed only on macOS.
   expect(new Set(names.filter((name) => name !== 'fsevents'))).toEqual(new Set(Object.keys(manifest.allowScripts)));
   expect(Object.entries(manifest.allowScripts).filter(([, isAllowed]) => isAllowed)).toEqual([['esbuild', true]]);
 });

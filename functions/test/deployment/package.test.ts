@@ -135,7 +135,7 @@ function getFileName(name: string): string {
   return `${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.cjs`;
 }
 
-/** Lists a file of the deploy package, and all files that loading it also loads. */
+/** Lists a file of the deploy package, and all files that are loaded with it. */
 async function listStaticImports(file: string): Promise<string[]> {
   const files = new Set([file]);
   for (const each of files) {

@@ -54,7 +54,7 @@ test('a sweep that the instance stops fails its resume, which does not count as 
   expect((await getKey('a').get()).data()).toMatchObject({
     status: 'requires_review',
     failure_cause: 'stopped',
-    // Counts the lease that expired before the resume.
+    // The one failed try is the lease that expired before the resume.
     failed_tries: 1,
     actions: [],
   });

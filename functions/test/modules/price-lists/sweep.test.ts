@@ -255,7 +255,7 @@ describe('a sweep', () => {
   test('resumes a key alone if its last try may have ended its instance', async () => {
     for (const key of ['a', 'b', 'c']) await fail(key, { ...CRASHED, failed_tries: 1 });
     for (const key of ['d', 'e', 'f']) await fail(key, STOPPED);
-    // Two other resumes are running when the sweep finds the first such key.
+    // Two other resumes are running when the sweep finds the first key that it must resume alone.
     for (const key of ['d', 'e']) await getKey(key).update({ sweep_due_at: 0 });
     const together = new Set<string>();
     const note = async () => {

@@ -41,7 +41,7 @@ async function send(chunks: readonly (string | Buffer)[], headers: Headers = JSO
   const result = read(request, reading).catch((error: unknown) => error);
   for (const chunk of chunks) {
     request.write(chunk);
-    // Otherwise the stream would join the chunks.
+    // Without this pause, the stream would join the chunks.
     await new Promise(setImmediate);
   }
   request.end();

@@ -98,7 +98,7 @@ test.each([
   ]);
 });
 
-test('a stop waits for a connection whose body still arrives after its response, and logs only the number of handlers', async () => {
+test('a stop waits for a connection on which a body still arrives after the response, and logs only the number of handlers', async () => {
   const { shutdown, steps, addResponse, stop } = createInstance();
   const response = addResponse();
   void shutdown.waitFor(() => new Promise((resolve) => setTimeout(resolve, 1_000)));
