@@ -1,5 +1,5 @@
 import { arch, cpus, totalmem } from 'node:os';
-import { readArguments } from '../dev/arguments.mjs';
+import { readArguments } from '../dev/program.mjs';
 import { renderMetrics, type BenchMetric } from './metrics';
 import { measureAll, plans } from './scenarios';
 import { buildVariants, startDatabase } from './stack';

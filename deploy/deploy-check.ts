@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { readArguments, refuseArguments } from '../dev/arguments.mjs';
+import * as z from 'zod';
+import { parseOutsideJson } from '../dev/run/outside-json';
+import { endWithMessage, readArguments, refuseArguments } from '../dev/program.mjs';
 import { runChecks, type Finding } from './check/checks';
 import type { Deployment } from './check/deployment';
 import { createGoogleClient, readAccessToken, readEndpoint } from './check/google-api';
@@ -37,11 +39,14 @@ function readProject(): string {
   return project;
 }
 
+const firebaseJsonSchema = z.object({ firestore: z.object({ database: z.string() }) });
+
 async function readDeployment(projectId: string): Promise<Deployment> {
   // Reads firebase.json at run time, because the workflow sets the database in it.
-  const firebase = JSON.parse(readFileSync('firebase.json', 'utf8')) as { firestore: { database: string } };
+  const text = readFileSync('firebase.json', 'utf8');
+  const { firestore } = parseOutsideJson(text, firebaseJsonSchema, 'the "database" of "firestore" in firebase.json');
   const manifest = await readDeployManifest('functions/dist');
-  return { projectId, manifest, firestoreDatabase: firebase.firestore.database, ...readParameters(projectId) };
+  return { projectId, manifest, firestoreDatabase: firestore.database, ...readParameters(projectId) };
 }
 
 /** Groups findings: what has to be corrected, warnings, what could not be checked (by its reason), and what is valid. */
@@ -68,9 +73,5 @@ function formatFindings(findings: Finding[]): string {
   return filled.map(([title, lines]) => [title, ...lines.map((line) => `  ${line}`)].join('\n')).join('\n\n');
 }
 
-main()
-  .then((code) => (process.exitCode = code))
-  .catch((error: unknown) => {
-    console.error(error instanceof Error ? error.message : error);
-    process.exitCode = 1;
-  });
+endWithMessage();
+void main().then((code) => (process.exitCode = code));

@@ -2,8 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import * as z from 'zod';
+import { parseOutsideJson } from '../dev/run/outside-json';
 import { runProgram } from '../dev/run/programs';
-import { readArguments } from '../dev/arguments.mjs';
+import { endWithMessage, readArguments } from '../dev/program.mjs';
 
 const USAGE = `Usage: npm run release:check -- [TAG] [--with REVISION]
 
@@ -20,7 +22,9 @@ Checks what a change must pass besides .ci/run:
  */
 const ACCEPTED_BREAKS = 'deploy/accepted-breaks.json';
 
-type Breaks = Readonly<Record<string, string>>;
+const breaksSchema = z.record(z.string(), z.string());
+
+type Breaks = z.infer<typeof breaksSchema>;
 
 async function main(): Promise<void> {
   const options = { with: { type: 'string' } } as const;
@@ -54,16 +58,16 @@ async function readNewBreaks(earlier: string): Promise<Breaks> {
     throw new Error(`There is nothing to compare with: this clone has no revision ${earlier}.`);
   });
   const text = await git('show', `${earlier}:${ACCEPTED_BREAKS}`).catch(() => '{}');
-  const before = JSON.parse(text) as Breaks;
-  const now = Object.entries(readJson(ACCEPTED_BREAKS) as Breaks);
+  const before = parseOutsideJson(text, breaksSchema, `${ACCEPTED_BREAKS} of ${earlier}`);
+  const now = Object.entries(readJson(ACCEPTED_BREAKS, breaksSchema));
   return Object.fromEntries(now.filter(([name, reason]) => before[name] !== reason));
 }
 
 /** Compares the versions of manifests, description and changelog with a tag. The client has its own version. @throws Error unless they agree */
 function compareVersions(tag: string): void {
   const files = ['package.json', 'functions/package.json'];
-  const versions = files.map((file) => [file, (readJson(file) as Versioned).version]);
-  versions.push(['docs/openapi.json', (readJson('docs/openapi.json') as { info: Versioned }).info.version]);
+  const versions = files.map((file) => [file, readJson(file, versionedSchema).version]);
+  versions.push(['docs/openapi.json', readJson('docs/openapi.json', descriptionSchema).info.version]);
   const newest = /^## (\d+\.\d+\.\d+) - \d{4}-\d{2}-\d{2}$/m.exec(readFileSync('CHANGELOG.md', 'utf8'));
   versions.push(['the newest dated section of CHANGELOG.md', newest?.[1] ?? 'none']);
   versions.push([`the tag ${tag}`, tag.replace(/^v/, '')]);
@@ -71,15 +75,17 @@ function compareVersions(tag: string): void {
   throw new Error(['The versions differ:', ...versions.map(([place, version]) => `  ${version}  ${place}`)].join('\n'));
 }
 
-interface Versioned {
-  version: string;
-}
+const versionedSchema = z.object({ version: z.string() });
+const descriptionSchema = z.object({ info: versionedSchema });
 
-const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
+const readJson = <T>(file: string, schema: z.ZodType<T>): T =>
+  parseOutsideJson(readFileSync(file, 'utf8'), schema, file);
 
-interface DescriptionDiff {
-  changes: { path: string; impact: string; verdicts: { impact: string; message: string }[] }[];
-}
+const diffSchema = z.object({
+  changes: z.array(
+    z.object({ path: z.string(), verdicts: z.array(z.object({ impact: z.string(), message: z.string() })) }),
+  ),
+});
 
 /** Compares the description with an earlier one. @throws Error with the breaks that are not accepted */
 async function compareDescriptions(earlier: string, accepted: Breaks, folder: string): Promise<void> {
@@ -93,7 +99,7 @@ async function compareDescriptions(earlier: string, accepted: Breaks, folder: st
   const { status, stderr } = spawnSync(process.execPath, command, { encoding: 'utf8', env });
   if (status !== 0) throw new Error(`docs/openapi.json could not be compared with that of ${earlier}:\n${stderr}`);
 
-  const { changes } = readJson(report) as DescriptionDiff;
+  const { changes } = readJson(report, diffSchema);
   const breaking = changes.flatMap(({ path, verdicts }) =>
     verdicts.flatMap(({ impact, message }) => (impact === 'major' ? [`${toOperation(path)}: ${message}`] : [])),
   );
@@ -121,7 +127,5 @@ const git = async (...args: string[]): Promise<string> => {
   return (await runProgram('git', args, { maxBuffer: 64 * 1024 * 1024, env })).stdout;
 };
 
-main().catch((error: unknown) => {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-});
+endWithMessage();
+void main();

@@ -101,7 +101,7 @@ done < <(grep -E '^all(Authenticated)?Users'$'\t' <<< "$policy")
 compare_indexes() {
   local lacking unready index state
   firebase firestore:indexes --json "${of_database[@]}" > "$folder/indexes" || { cat "$folder/indexes" >&2; exit 1; }
-  lacking=$(node deploy/set-up/missing-indexes.mjs "$folder/indexes")
+  lacking=$(node --import tsx deploy/set-up/missing-indexes.ts "$folder/indexes")
   if [ -n "$lacking" ]; then
     note "Missing: ${lacking//$'\n'/; }"
     run firebase deploy --only firestore:indexes --project "$project" --non-interactive
@@ -131,8 +131,11 @@ if [ -z "$keep_rules" ]; then
   [ "$database" = '(default)' ] || release+=/$database
   status=$(ask_rules "$release")
   if [ "$status" = 200 ]; then
-    status=$(ask_rules "$(node -p 'JSON.parse(fs.readFileSync(process.argv[1], "utf8")).rulesetName' "$folder/rules")")
-    if [ "$status" = 200 ] && ! node deploy/set-up/same-rules.mjs "$folder/rules"; then
+    ruleset=$(node --import tsx deploy/set-up/rules.ts "$folder/rules")
+    status=$(ask_rules "$ruleset")
+    verdict=
+    [ "$status" != 200 ] || verdict=$(node --import tsx deploy/set-up/rules.ts "$folder/rules")
+    if [ "$verdict" = different ]; then
       decide 'The rules of the database differ from firestore.rules, which refuses every client.' \
         "In a project of its own, replace them: firebase deploy --only firestore:rules --project $project" \
         'In a shared project, keep them if they let no client read or write the collections of this service, and add --keep-rules.'

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import * as z from 'zod';
+import { escapeJsonControls } from '../command/cli/text';
+import { parseOutsideJson } from '../dev/run/outside-json';
 import { assertConforms } from './verify/conformance';
-import { readArguments, refuseArguments } from '../dev/arguments.mjs';
+import { readArguments, refuseArguments } from '../dev/program.mjs';
 import { readKeyFile } from './verify/key-file';
 import {
   isPostOperation,
@@ -54,7 +57,8 @@ async function call(target: Target, operation: OperationName, expected: number |
   if (![expected].flat().includes(response.status))
     throw new Error(`status ${response.status} instead of ${String(expected)}: ${text.slice(0, 200)}`);
   const received = Object.fromEntries([...response.headers].filter(([name]) => !FRONT_END_HEADERS.test(name)));
-  const json: unknown = text === '' ? undefined : JSON.parse(text);
+  const json: unknown =
+    text === '' ? undefined : parseOutsideJson(text, z.unknown(), `the JSON of ${text.slice(0, 200)}`);
   assertConforms({ operation, method }, { status: response.status, headers: received, bytes, text, json });
   return { headers: response.headers, text };
 }
@@ -79,7 +83,7 @@ async function check(title: string, run: () => Promise<unknown>): Promise<void> 
   } catch (error) {
     counts.failed += 1;
     const { message, cause } = error as Error;
-    const reason = cause instanceof Error ? cause.message : message;
+    const reason = escapeJsonControls(cause instanceof Error ? cause.message : message);
     const line = { severity: 'ERROR', event: 'audit_violation', rule: 'response', path: title, message: reason };
     console.log(isJson ? JSON.stringify(line) : `FAILED  ${title}\n        ${reason}`);
   }

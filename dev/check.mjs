@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readArguments } from './arguments.mjs';
+import { readArguments } from './program.mjs';
 
 /**
  * `npm run check` builds, then runs all other checks at the same time. ESLint and Prettier cache their results, and check only

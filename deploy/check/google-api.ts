@@ -1,5 +1,6 @@
 import { GoogleAuth } from 'google-auth-library';
 import type * as z from 'zod';
+import { parseOutsideJson } from '../../dev/run/outside-json';
 
 /**
  * Sends a GET to a Google API.
@@ -46,9 +47,9 @@ export function createGoogleClient(projectId: string, token: string | undefined,
 /** @throws GoogleRequestError for an answer that is not JSON, or that the schema rejects */
 export function parseAnswer<T>(host: string, text: string, schema: z.ZodType<T>): T {
   try {
-    return schema.parse(JSON.parse(text));
-  } catch {
-    throw new GoogleRequestError(`${host} returned an answer that cannot be read`);
+    return parseOutsideJson(text, schema, `the answer of ${host}`);
+  } catch (error) {
+    throw new GoogleRequestError((error as Error).message);
   }
 }
 

@@ -202,7 +202,7 @@ test.each<[string, Answers]>([
 ])('an answer of Google that is %s is reported as unknown', async (_, answers) => {
   const problems = await listProblems(answers);
   expect(problems.length).toBeGreaterThan(0);
-  const detail = expect.stringMatching(/ returned an answer that cannot be read$/) as string;
+  const detail = expect.stringMatching(/^the answer of .+ cannot be read$/) as string;
   for (const problem of problems) expect(problem).toMatchObject({ kind: 'unknown', detail });
 });
 

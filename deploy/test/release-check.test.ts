@@ -81,3 +81,13 @@ test('release:check fails for a break and names it, and passes if the break is a
   expect(accepted).toMatchObject({ status: 0, stderr: '' });
   expect(accepted.stdout).toContain(`Accepted: ${name} Nobody reads it.`);
 });
+
+test('release:check names a table of accepted breaks or a version that it cannot read', () => {
+  const folder = createCheckout();
+  for (const text of ['', 'null', '{"a":1}']) {
+    writeFileSync(join(folder, BREAKS), text);
+    expect(runCheck(folder, '--with', 'HEAD')).toMatchObject({ status: 1, stderr: `${BREAKS} cannot be read\n` });
+  }
+  write(folder, 'package.json', {});
+  expect(runCheck(folder, 'v1.0.0')).toMatchObject({ status: 1, stderr: 'package.json cannot be read\n' });
+});

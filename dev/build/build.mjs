@@ -9,7 +9,7 @@ import { build, transform } from 'esbuild';
 import functionsPackage from '../../functions/package.json' with { type: 'json' };
 import repositoryPackage from '../../package.json' with { type: 'json' };
 import repositoryLock from '../../package-lock.json' with { type: 'json' };
-import { readArguments } from '../arguments.mjs';
+import { readArguments } from '../program.mjs';
 import { createBillOfMaterials } from './bill-of-materials.mjs';
 import { OPTIONAL } from './production.mjs';
 

@@ -1,7 +1,7 @@
 import '../../functions/node-version.cjs';
 import { build } from 'esbuild';
 import repositoryLock from '../../package-lock.json' with { type: 'json' };
-import { readArguments, refuseArguments } from '../arguments.mjs';
+import { readArguments, refuseArguments } from '../program.mjs';
 import { assertSelfContained, listBundled, OPTIONAL } from './production.mjs';
 
 const USAGE = `Usage: node dev/build/bundle-programs.mjs FOLDER

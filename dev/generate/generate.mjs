@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { readArguments } from '../arguments.mjs';
+import { readArguments } from '../program.mjs';
 
 const USAGE = `Usage: npm run generate [-- --check]
 

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readArguments } from '../arguments.mjs';
+import { readArguments } from '../program.mjs';
 import { onStopRequest } from './stop-requests';
 
 /** `npm run dev` serves the source files. The watch mode of tsx restarts the server whenever a source file is saved. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readArguments } from '../arguments.mjs';
+import { readArguments } from '../program.mjs';
 import { setEnvironment } from './environment';
 import { loadFunctions } from './load-functions';
 import { readConfig, StartupError, type LocalConfig } from './local-config';

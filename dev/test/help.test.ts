@@ -14,7 +14,7 @@ function run(name: keyof typeof ours, args: string) {
   return runProgramSync('sh', ['-c', `${program} ${args}`], { env });
 }
 
-// `verify` stands for all programs that use dev/arguments.mjs. `firestore` reads its arguments itself.
+// `verify` stands for all programs that use dev/program.mjs. `firestore` reads its arguments itself.
 test.each(['verify', 'firestore'] as const)('npm run %s -- --help prints the usage and exits with 0', (name) => {
   const { status, stdout, stderr } = run(name, '--help');
   expect([status, stderr]).toEqual([0, '']);

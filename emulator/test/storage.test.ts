@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { status } from '@grpc/grpc-js';
-import { takeConsoleLines } from '../../test/harness/console';
 import { startFirestore } from '../src';
 import { SqliteStorage } from '../src/storage/sqlite-storage';
 import { commit, times, update } from './conformance/calls';
@@ -33,7 +32,7 @@ describe('the data folder', () => {
 
   it('is named in the answer to a commit that it cannot store, with a status that no client retries', async () => {
     const server = await startFirestoreTestServer({ dataDir: folder });
-    takeConsoleLines(() => true);
+    const printed = jest.spyOn(console, 'error').mockReturnValue(undefined);
     jest.spyOn(SqliteStorage.prototype, 'commit').mockImplementationOnce(() => {
       throw new Error('the data folder is on a full disk');
     });
@@ -42,6 +41,7 @@ describe('the data folder', () => {
       code: status.DATA_LOSS,
       message: expect.stringContaining('on a full disk') as string,
     });
+    printed.mockRestore();
     await server.client('full').doc('a/1').set({});
     await server.close();
   });

@@ -47,7 +47,7 @@ test('on an older Node, the bundled command says which version it needs, without
 
 test('a program whose output is closed ends without a stack trace', () => {
   const program = join(folder, 'long.mjs');
-  const module = JSON.stringify(join(process.cwd(), 'dev/arguments.mjs'));
+  const module = JSON.stringify(join(process.cwd(), 'dev/program.mjs'));
   writeFileSync(
     program,
     `import { readArguments } from ${module}; readArguments('');

@@ -13,6 +13,12 @@ Records the answers of Google's emulator. npm test compares the embedded Firesto
   --emulator VERSION   the emulator's version, to store in the recording`;
 
 const RECORDING = 'emulator/test/conformance/recording.jsonl';
+/** The address is wrong, or another program listens there. The recording stays as it was. */
+function fail(error: unknown): void {
+  console.error(String(error));
+  process.exitCode = 1;
+}
+
 /** How many sequences run at once. */
 const WIDTH = 8;
 
@@ -42,7 +48,7 @@ try {
     },
   });
   if (values.help) console.log(USAGE);
-  else void record(values.google, values.emulator);
+  else record(values.google, values.emulator).catch(fail);
 } catch (error) {
   console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
   process.exitCode = 64;

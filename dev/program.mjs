@@ -25,6 +25,17 @@ export function refuseArguments(message, usage) {
   process.exit(64);
 }
 
+/**
+ * Ends the program with the message of an error that nothing catches, and without its stack. For programs that read files or
+ * answers from outside: the person who starts one can correct these, but not the program.
+ */
+export function endWithMessage() {
+  process.once('uncaughtException', (error) => {
+    console.error(error instanceof Error ? error.message : String(error));
+    process.exit(1);
+  });
+}
+
 /** Ends the program when its output is closed, as by `| head`, or cannot be written. Otherwise Node would print a stack trace. */
 function endWithOutput() {
   for (const output of [process.stdout, process.stderr]) output.on('error', () => process.exit(1));

@@ -5,4 +5,6 @@ export function readArguments<const T extends ParseArgsConfig>(
   config?: T,
 ): Pick<ReturnType<typeof parseArgs<T>>, 'values' | 'positionals'>;
 
+export function endWithMessage(): void;
+
 export function refuseArguments(message: string, usage: string): never;
