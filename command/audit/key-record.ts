@@ -5,7 +5,7 @@ import { LEASE_DURATION_MS } from '../../functions/src/lib/time-limits';
 import { canResumeAutomatically, getSweepDueAt } from '../../functions/src/price-lists/schedule';
 import { createReporter, type Violation } from './violation';
 
-/** Checks a key record without its other records. */
+/** Checks a key record alone, without the other records of its attempt. */
 
 export const createKeyReporter = ({ boq_list_id }: Pick<KeyRecord, 'boq_list_id'>) =>
   createReporter(boq_list_id, `${collections.priceListIdempotency}/${keyDocumentId(boq_list_id)}`);
@@ -42,7 +42,7 @@ function describeWrongDueTime(record: KeyRecord, sweepDueAt: number | null): str
   return `has ${stored} in sweep_due_at, but must have ${dueAt === null ? 'none' : toTimeText(dueAt)}`;
 }
 
-/** Checks that a sweep has processed a due key that requires review, and that the time of its failure is not in the future. */
+/** Checks that a key that requires review has not been due for an hour, and that the time of its failure is not in the future. */
 function describeDelay(record: KeyRecord, sweepDueAt: number | null, readAt: number): string | undefined {
   const { status, updated_at } = record;
   if (status !== 'requires_review') return undefined;

@@ -40,7 +40,7 @@ test.each<[title: string, line: string]>([
   expect([values, invalidLines]).toEqual([{ X: '1', Y: '2' }, [2]]);
 });
 
-test('a line that gives a name again is refused, even with the same value', () => {
+test('a line that repeats a name is refused, even with the same value', () => {
   expect(parseParameters('A=1\nB=2\nA=1').invalidLines).toEqual([3]);
 });
 

@@ -4,7 +4,7 @@ import { isBuiltin } from 'node:module';
 export const OPTIONAL = { 'supports-color': './dev/build/replacements/no-colors.cjs' };
 
 /**
- * Lists the folders of the packages whose code is in an output of esbuild, as a lock file names them.
+ * Lists the folders of the packages whose code is in an output of esbuild. The paths are those of a lock file.
  *
  * @throws Error for a development package, which no program with rights in a project may contain (docs/security.md#dependencies)
  */

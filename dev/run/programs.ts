@@ -33,7 +33,7 @@ const OWN = {
   NETRC: devNull,
 };
 
-/** Returns the environment of a program: what it inherits from this process, without settings of a home folder, and `variables`. */
+/** Returns the environment of a program: what it inherits from this process, empty settings instead of those in a home folder, and `variables`. */
 export function createProgramEnvironment(variables: Variables = {}): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => INHERITED.some((pattern) => pattern.test(name)));
   const others = (process.env['no_proxy'] ?? process.env['NO_PROXY'] ?? '').split(',').filter(Boolean);

@@ -25,7 +25,7 @@ export async function auditRecords(
   const format = json === true ? toViolationLine : formatViolation;
   const onViolation = (violation: Violation) => terminal.print(format(violation, targetOptions));
   let shownAt = startedAt;
-  // Shows progress, because an audit can take many minutes without a violation.
+  // Shows progress, because an audit can run for many minutes without printing a violation.
   const onRead = (documentReads: number) => {
     if (terminal.streams.stderr.isTTY !== true || workContext.clock.elapsedMs() - shownAt < PROGRESS_MS) return;
     shownAt = workContext.clock.elapsedMs();

@@ -34,7 +34,7 @@ function readProxy(name: 'http_proxy' | 'https_proxy'): string {
 export class HttpError extends Error {
   override readonly name = 'HttpError';
 
-  /** @param body from the service: `{ error }`, or `{ success, message, errors }`; undefined if it is not JSON */
+  /** @param body the parsed body, from the service `{ error }` or `{ success, message, errors }`; undefined if it is not JSON */
   constructor(
     readonly status: number,
     text: string,
