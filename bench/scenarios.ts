@@ -216,7 +216,7 @@ async function largestLists({ database, add, begin }: BenchContext): Promise<voi
   });
 
   begin(`a sweep that resumes ${concurrency} lists of 32 MB`);
-  // Otherwise the client would look for credentials on the network.
+  // Without this variable, the client would look for credentials on the network.
   process.env['METADATA_SERVER_DETECTION'] = 'none';
   const firestore = new Firestore({ projectId: PROJECT, host: database.address, ssl: false });
   const keys = firestore.collection(collections.priceListIdempotency);

@@ -39,7 +39,7 @@ export async function startTestFirestore(project = TEST_PROJECT): Promise<Firest
 export function useFirestoreEmulator(address: string, project: string): void {
   process.env['FIRESTORE_EMULATOR_HOST'] = address;
   process.env['GCLOUD_PROJECT'] = project;
-  // Otherwise Google's libraries look for a metadata server on the network.
+  // Without this variable, Google's libraries look for a metadata server on the network.
   process.env['METADATA_SERVER_DETECTION'] = 'none';
 }
 

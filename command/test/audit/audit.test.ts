@@ -74,12 +74,12 @@ async function store(status: Status | 'earlier') {
   return { key: getKey('a').path, request, payload: `${request}/price_list_payload`, costs, prices };
 }
 
-/** The fields of a record, of which a path such as `info.name` can name one. */
+/** Values of fields by their paths, such as `info.name`. */
 type Fields = Record<string, unknown>;
 
-/** Returns a record with other values at some paths, or without them. */
+/** Returns a copy of a record with the values of an update. DELETED removes a field. */
 function changeFields<T extends object>(record: T, update: Fields): T {
-  // A structured clone would have the prototypes of another realm, and would equal nothing.
+  // A structured clone has the prototypes of another realm, so it would equal no object of the test.
   const changed = JSON.parse(JSON.stringify(record)) as T;
   for (const [path, value] of Object.entries(update)) {
     const names = path.split('.');

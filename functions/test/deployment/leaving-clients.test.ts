@@ -78,7 +78,7 @@ const COLLECTIONS: Partial<Record<OperationName, string>> = {
 
 async function fill({ firestore, db }: DeployedPackage, collection: string, count: number): Promise<void> {
   firestore.clear();
-  // Few long records make a response of several buffers sooner than many short ones.
+  // A few long records fill several buffers of a response faster than many short records.
   const name = 'A name that is repeated and compresses well. '.repeat(50);
   const records = Array.from({ length: count }, (_, i) => {
     const invoices = [{ name, url: `https://example.com/${i}` }];

@@ -20,7 +20,7 @@ async function created(json: unknown): Promise<PriceListsResponse> {
   return response.json as PriceListsResponse;
 }
 
-/** Returns a body with random ids of 1,400 bytes, which compress only to 1,050. */
+/** Returns a body with random ids of 1,400 bytes each, which compress only to 1,050 bytes. */
 function createLargePriceListBody(count: number): PriceListBody {
   const ids = Array.from({ length: count }, () => randomBytes(1_050).toString('base64url'));
   const prices = { price_list_price: 1, expected_forward_cost_price: 0.5 };

@@ -82,7 +82,7 @@ describe('the lease of a creation', () => {
     atCommit(database, isKeyEvent, run, { times: Infinity });
     const created = await create(createPriceListBody(TEST_BATCH));
     expect(created.result).toMatchObject({ replayed: false });
-    // The first is the renewal, and the second is the completion.
+    // The first commit is the renewal, and the second is the completion.
     expect(renewals).toHaveLength(2);
     expect((await readKey())['lease_expires_at']).toBe(TEST_START + 20 * SECOND + LEASE_DURATION_MS);
   });

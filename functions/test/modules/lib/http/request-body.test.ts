@@ -13,7 +13,7 @@ interface Reading {
   parent?: AbortSignal;
 }
 
-/** A text, or an object of texts and numbers. */
+/** Accepts a text, or an object of texts and numbers. */
 const SHAPE: Shape = { kind: 'map', values: { kind: 'scalar' } };
 
 async function read(
