@@ -199,14 +199,14 @@ class Auditor {
       const violations = checkAttempt(key.record, documents);
       const isValid = violations.length === 0 && checkKey(key).length === 0;
       const read = isValid ? key : await this.#reader.read(() => readKey(this.db, key.reference), 1);
-      const present = isReadable(read) ? read : key;
-      if (isSameState(key.record, present.record)) {
+      const current = isReadable(read) ? read : key;
+      if (isSameState(key.record, current.record)) {
         // A renewal or a change of the due time does not change the state, so the record is checked as it is now.
-        for (const violation of [...checkKey(present), ...violations]) this.#report(violation);
+        for (const violation of [...checkKey(current), ...violations]) this.#report(violation);
         this.#count(key.record, documents);
         return;
       }
-      key = present;
+      key = current;
       await this.context.clock.sleep(RECHECK_PAUSE_MS, this.context.signal);
     }
   }
