@@ -10,10 +10,10 @@ import { readParameters } from './check/parameters';
 
 const USAGE = `Usage: npm run deploy:check -- --project <project>
 
-Checks what only this service knows before a deployment: the API keys, the parameters, and a pause of price lists.
+Checks, before a deployment, what only this service knows: the API keys, the parameters, and a pause of price lists.
 Changes nothing. deploy/set-up.sh compares the project itself with what the service needs.
 
-Exit code: 0 nothing has to be corrected, 1 something has to be corrected, 2 something could not be checked, 64 wrong usage.
+Exit code: 0 nothing has to be corrected, 1 something has to be corrected or the program failed, 2 something could not be checked, 64 wrong usage.
 A warning does not change the exit code.`;
 
 async function main(): Promise<number> {
@@ -30,7 +30,8 @@ async function main(): Promise<number> {
 }
 
 const PROJECT_ID = /^[a-z][a-z0-9-]{4,28}[a-z0-9]$/;
-const PROJECT_ID_RULE = 'a project id has 6 to 30 lower-case letters, digits and inner hyphens, and a letter first.';
+const PROJECT_ID_RULE =
+  'a project id has 6 to 30 lower-case letters, digits and hyphens, begins with a letter and does not end with a hyphen.';
 
 function readProject(): string {
   const { project } = readArguments(USAGE, { options: { project: { type: 'string' } } }).values;

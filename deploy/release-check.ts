@@ -12,9 +12,9 @@ const USAGE = `Usage: npm run release:check -- [TAG] [--with REVISION]
 Checks what a change must pass besides .ci/run:
 
 1. If a tag is given, the versions agree with it.
-2. The API description breaks no client of an earlier revision.
+2. The API description breaks no client of an earlier revision, except for the breaks in deploy/accepted-breaks.json.
 
---with  the earlier revision (default: the newest earlier tag v…, or the parent commit if there is none)`;
+--with  the earlier revision (default: the newest earlier tag v…, or the parent commit if there is no tag)`;
 
 /**
  * Deliberate breaks, each with its reason, by the names that this program prints. A line counts only if the earlier revision lacks
@@ -52,7 +52,7 @@ async function findEarlier(tag: string | undefined): Promise<string> {
     });
 }
 
-/** @returns the accepted breaks that the earlier revision lacks. @throws Error if there is no such revision */
+/** @returns the accepted breaks that the earlier revision lacks. @throws Error if there is no such revision, or if a table of breaks cannot be read */
 async function readNewBreaks(earlier: string): Promise<Breaks> {
   await git('rev-parse', '--verify', '--quiet', `${earlier}^{commit}`).catch(() => {
     throw new Error(`There is nothing to compare with: this clone has no revision ${earlier}.`);
@@ -63,7 +63,7 @@ async function readNewBreaks(earlier: string): Promise<Breaks> {
   return Object.fromEntries(now.filter(([name, reason]) => before[name] !== reason));
 }
 
-/** Compares the versions of manifests, description and changelog with a tag. The client has its own version. @throws Error unless they agree */
+/** Compares the versions of manifests, description and changelog with a tag, but not that of the client. @throws Error unless they agree */
 function compareVersions(tag: string): void {
   const files = ['package.json', 'functions/package.json'];
   const versions = files.map((file) => [file, readJson(file, versionedSchema).version]);

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Compares a project with what the service needs, and prints what is left, in order: commands, and as comments what a person has
-# to decide. With --apply it runs the commands. Run it again at any time: it prints what has changed since. It removes nothing,
+# Compares a project with what the service needs, and prints what is left to do, in order: commands, and as comments what a
+# person has to decide. With --apply it runs the commands. Run it again at any time: it prints what has changed since. It removes nothing,
 # because other systems may need what the project has.
 # Usage: deploy/set-up.sh [--apply] [--keep-rules] [--database ID] PROJECT
 #   --keep-rules   the project keeps its own Firestore rules (docs/deployment.md#in-a-shared-project)
 #   --database ID  the database of the parameter DATABASE_ID, by default (default)
-# Needs gcloud, firebase, curl and Node. Exit code: 0 nothing is left, 1 something is left or has failed, 64 wrong usage.
+# Needs gcloud, firebase, curl, Node and the packages of npm ci. Exit code: 0 nothing is left, 1 something is left or has failed, 64 wrong usage.
 set -euo pipefail
 
 apply='' keep_rules='' database='(default)' project='' left=0
@@ -22,7 +22,7 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$project" ] || usage
 CDPATH='' cd "$(dirname "$0")/.."
-# Without this, gcloud would ask whether to enable a service, and set-up would stop or enable it.
+# Otherwise gcloud could ask, during a comparison, whether to enable a service that is disabled.
 export CLOUDSDK_CORE_DISABLE_PROMPTS=1
 region=$(sed -n "s/^export const REGION = '\(.*\)';/\1/p" functions/src/lib/region.ts)
 folder=$(mktemp -d)
@@ -36,7 +36,7 @@ run() {
 }
 # Prints what a person has to decide or to wait for.
 decide() { printf '# %s\n' "$@"; left=$((left + 1)); }
-# Prints what stops no deployment.
+# Prints a fact that stops no deployment.
 note() { printf '# %s\n' "$@"; }
 # Prints the first line of the table `$1` that has `$2` in its first column.
 row() { awk -F '\t' -v first="$2" '$1 == first { print; exit }' <<< "$1"; }
@@ -56,7 +56,7 @@ fi
 firebase_projects=$(firebase projects:list --json)
 grep -Eq "\"projectId\": *\"$project\"" <<< "$firebase_projects" || run firebase projects:addfirebase "$project"
 
-# The database, which is never lost by a mistake: deletion protection, recovery of each minute of a week, and backups.
+# The database, protected against mistakes by deletion protection, point-in-time recovery and daily backups.
 of_database=(--database="$database" --project "$project")
 databases=$(gcloud firestore databases list --project "$project" \
   --format='value(name.basename(), type, pointInTimeRecoveryEnablement, deleteProtectionState)')
@@ -70,7 +70,7 @@ schedules=''
 if [ -n "$exists$apply" ]; then schedules=$(gcloud firestore backups schedules list "${of_database[@]}" --format='value(name)'); fi
 [ -n "$schedules" ] || run gcloud firestore backups schedules create "${of_database[@]}" --recurrence=daily --retention=14d
 
-# Accounts, each with the only role in the project that it needs.
+# Accounts, each with the one role that it needs in the project.
 number=$(gcloud projects describe "$project" --format='value(projectNumber)')
 accounts=$(gcloud iam service-accounts list --project "$project" --format='value(email, disabled)')
 policy=$(gcloud projects get-iam-policy "$project" --flatten='bindings[].members' --format='value(bindings.members, bindings.role)')
@@ -79,7 +79,7 @@ grant() { # EMAIL ROLE
     run gcloud projects add-iam-policy-binding "$project" --condition=None --member="serviceAccount:$1" --role="roles/$2"
   local role
   while IFS=$'\t' read -r _ role; do
-    note "$1 also has $role. Unless something else needs it, remove it:" \
+    note "$1 also has $role. Unless something else needs this role, remove it:" \
       "  gcloud projects remove-iam-policy-binding $project --condition=None --member=serviceAccount:$1 --role=$role"
   done < <(grep -F "serviceAccount:$1"$'\t' <<< "$policy" | grep -vxF "serviceAccount:$1"$'\t'"roles/$2")
 }
@@ -97,7 +97,7 @@ while IFS=$'\t' read -r member role; do
     "  gcloud projects remove-iam-policy-binding $project --member=$member --role=$role"
 done < <(grep -E '^all(Authenticated)?Users'$'\t' <<< "$policy")
 
-# Indexes. The command has no --force, so Firebase's tools delete no index. An index may belong to another system.
+# Indexes. Without --force, Firebase's tools delete no index. An index that the service does not declare may belong to another system.
 compare_indexes() {
   local lacking unready index state
   firebase firestore:indexes --json "${of_database[@]}" > "$folder/indexes" || { cat "$folder/indexes" >&2; exit 1; }
@@ -110,7 +110,7 @@ compare_indexes() {
   while IFS=$'\t' read -r index state; do
     case $state in
       '') ;;
-      CREATING) decide "Firestore builds the index $index. Run this script again until it is ready." ;;
+      CREATING) decide "Firestore builds the index $index. Run this script again until the index is ready." ;;
       *) decide "The index $index is $state. Delete it, and run this script again:" \
         "  gcloud firestore indexes composite delete $index --database='$database' --project $project" ;;
     esac

@@ -58,7 +58,7 @@ async function call(target: Target, operation: OperationName, expected: number |
     throw new Error(`status ${response.status} instead of ${String(expected)}: ${text.slice(0, 200)}`);
   const received = Object.fromEntries([...response.headers].filter(([name]) => !FRONT_END_HEADERS.test(name)));
   const json: unknown =
-    text === '' ? undefined : parseOutsideJson(text, z.unknown(), `the JSON of ${text.slice(0, 200)}`);
+    text === '' ? undefined : parseOutsideJson(text, z.unknown(), `the JSON body ${text.slice(0, 200)}`);
   assertConforms({ operation, method }, { status: response.status, headers: received, bytes, text, json });
   return { headers: response.headers, text };
 }

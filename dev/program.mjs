@@ -26,8 +26,8 @@ export function refuseArguments(message, usage) {
 }
 
 /**
- * Ends the program with the message of an error that nothing catches, and without its stack. For programs that read files or
- * answers from outside: the person who starts one can correct these, but not the program.
+ * Makes the program end with exit code 1 and only the message, without the stack, of an error that nothing catches. For programs
+ * that read files or answers from outside, which the person who starts the program can correct.
  */
 export function endWithMessage() {
   process.once('uncaughtException', (error) => {

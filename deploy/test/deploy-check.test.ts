@@ -55,7 +55,7 @@ beforeAll(async () => {
   };
 });
 
-/** Lists what is missing, unknown or gets a warning in a project that has everything except for these changes. */
+/** Returns the findings that are not `ok` for a project that is ready except for these changes. */
 async function listProblems(changes: Answers, deploymentChanges: Partial<Deployment> = {}): Promise<Finding[]> {
   const ask: AskGoogle = async (api, path, schema) => {
     const found = await Promise.resolve(answer({ ...READY, ...changes }, api, path));

@@ -8,8 +8,8 @@ import fc from 'fast-check';
 import { runProgram } from '../../dev/run/programs';
 
 /**
- * Sends each program that reads something from outside texts that it does not expect. The program must say so in its own words, without
- * a stack trace and without a message of the JavaScript engine.
+ * Gives unexpected texts to programs that read files or answers from outside. Each program must say in its own words what it cannot
+ * read, without a stack trace and without a message of the JavaScript engine.
  */
 
 /** JSON of any form, JSON that is cut off, the page of a proxy, and other texts. */
@@ -34,7 +34,7 @@ beforeAll(async () => {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   folder = mkdtempSync(join(tmpdir(), 'garbage-'));
-  // A copy of what the programs read in the folder where they start. Each test replaces one of these files.
+  // The programs start in a folder of links to the files of the repository, so that a test can replace a file.
   for (const file of readdirSync('.')) symlinkSync(resolve(file), join(folder, file));
   writeFileSync(join(folder, 'api-key'), 'an-api-key\n');
 });
@@ -77,7 +77,7 @@ test('verify reports each response as different', async () => {
   expect(code).toBe(1);
 });
 
-test('deploy:check reports what it asked Google as unknown, and a firebase.json that it cannot read', async () => {
+test("deploy:check reports Google's answers as unknown, and names a firebase.json that it cannot read", async () => {
   const env = { GOOGLE_API_ENDPOINT: `http://${address}`, CLOUDSDK_AUTH_ACCESS_TOKEN: 'a-token' };
   const program = [...TS, 'deploy/deploy-check.ts', '--project', 'my-project'];
   const { output } = await run(program, env);

@@ -63,7 +63,7 @@ const stored = ({ indexes, fieldOverrides }: Pick<typeof indexDefinitions, 'inde
     },
   });
 
-/** An empty project, except for the secret, which the script does not create. */
+/** A project that is empty except for the secrets, which the script does not create. */
 const EMPTY: Record<string, string> = {
   ...Object.fromEntries(
     [
@@ -127,7 +127,7 @@ const readFiles = () =>
       .map((name) => [name, readFileSync(join(state, name), 'utf8')]),
   );
 
-/** The lines of the files, in an order that does not depend on when they were written. */
+/** Sorts the lines of the files, because their order depends on the order of the calls. */
 const sortLines = (files: Record<string, string>) =>
   Object.fromEntries(Object.entries(files).map(([name, text]) => [name, text.split('\n').sort()]));
 
@@ -232,7 +232,7 @@ const DECIDED: Drift[] = [
     'unready',
     /^/,
     'abc\tCREATING\nxyz\tNEEDS_REPAIR\n',
-    '# Firestore builds the index abc. Run this script again until it is ready.',
+    '# Firestore builds the index abc. Run this script again until the index is ready.',
   ],
   ['unready', /^/, '', "#   gcloud firestore indexes composite delete xyz --database='(default)' --project my-project"],
   [
@@ -274,7 +274,7 @@ const DECIDED: Drift[] = [
   ],
 ];
 
-/** Changes the files of a project that is set up. @returns the lines that the script prints */
+/** Changes the files of a project that is set up, and runs the script. @returns its exit code, and the lines that it prints */
 function drift(changes: Drift[]): { status: number | null; lines: string[] } {
   write(whole);
   for (const [name, from, to] of changes) {
@@ -310,7 +310,7 @@ test('the script names what a person has to decide or wait for, and changes none
 });
 
 test.each(DECIDED.filter(([, , to]) => to !== '' && !to.startsWith('{')))(
-  '%s: one thing to decide is enough for exit code 1',
+  'one thing to decide, after a change of the file %s, is enough for exit code 1',
   (...change) => {
     expect(drift([change]).status).toBe(1);
   },
@@ -335,7 +335,7 @@ test('the script names the second role of an account, and succeeds', () => {
   expect(readFileSync(join(state, 'policy'), 'utf8')).toContain('roles/editor');
 });
 
-test('the script creates the accounts of the deploy package', async () => {
+test('the script creates the accounts that the deploy package names', async () => {
   write(whole);
   const { endpoints } = await readDeployManifest(DEPLOY_PACKAGE);
   const used = Object.values(endpoints).map((each) => (each as { serviceAccountEmail: string }).serviceAccountEmail);

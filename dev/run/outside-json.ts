@@ -4,7 +4,7 @@ import type * as z from 'zod';
  * Parses JSON that another program sent or a person has edited.
  *
  * @param source what the text is, for the error
- * @throws Error if the text is not JSON, or has a different form
+ * @throws Error if the text is not JSON, or if the schema rejects it
  */
 export function parseOutsideJson<T>(text: string, schema: z.ZodType<T>, source: string): T {
   try {
