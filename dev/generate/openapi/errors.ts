@@ -6,9 +6,10 @@ import type { Operation } from './operations';
 /** What each error means to a client, and what to do about it. */
 export const errorDescriptions: Record<ErrorCode, string> = {
   validation_failed: `The body breaks a rule; \`errors\` names the fields, for add price lists at most ${MAX_FIELD_ERRORS}. Correct the body before you send it again.`,
-  invalid_api_key: 'The API key is missing or invalid.',
-  origin_not_allowed: 'The preflight came from an origin that is not allowed.',
-  method_not_allowed: 'The operation does not accept this method. `Allow` names its method. `HEAD` also gets 405.',
+  invalid_api_key: 'The API key is missing or invalid. Send a valid one in the header `x-api-key`.',
+  origin_not_allowed: 'The preflight came from an origin that is not allowed. Ask support to allow it.',
+  method_not_allowed:
+    'The operation does not accept this method. Use the method that `Allow` names. `HEAD` gets 405 too.',
   request_timeout: 'The body did not arrive in time. Send it again.',
   idempotency_key_reused: 'The `boq_list_id` belongs to a different payload. Do not retry: use a new identifier.',
   request_in_progress: 'The service is still processing this payload. Send it again after the time in `Retry-After`.',
@@ -16,10 +17,10 @@ export const errorDescriptions: Record<ErrorCode, string> = {
     'An earlier attempt failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support. If the operator has just released the `boq_list_id`, send the request again, which starts a new creation.',
   payload_too_large:
     'The body is too large as sent or inflated, has too many products, or is too large to be stored. `X-Payload-Limit-Scope` and `X-Payload-Limit-Bytes` name the limit.',
-  api_key_not_configured: 'The service has no API key. Contact support.',
+  api_key_not_configured: '`API key is not configured`: contact support.',
   creation_failed:
-    'The creation failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support.',
-  internal_error: 'The service failed. Send the request again, which is safe for every operation.',
+    '`Price lists could not be created; the request requires review`: the creation failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support.',
+  internal_error: '`Internal error`: the service failed. Send the request again, which is safe for every operation.',
   too_many_price_lists:
     'The instance is creating as many price lists as its memory can hold. Send the request again after the time in `Retry-After`.',
   writes_paused: 'An operator has paused price lists. Send the request again after the time in `Retry-After`.',
@@ -56,7 +57,7 @@ const BODY_ERRORS: ErrorCode[] = ['validation_failed', 'request_timeout', 'paylo
 
 export const PREFLIGHT_ERRORS: ErrorCode[] = ['origin_not_allowed', 'internal_error'];
 
-/** Returns the errors of an operation. Its preflight has {@link PREFLIGHT_ERRORS}. */
+/** Returns the errors of an operation without those of its preflight, which are {@link PREFLIGHT_ERRORS}. */
 export const getErrorCodes = ({ request, errors = [] }: Operation): ErrorCode[] => [
   ...COMMON_ERRORS,
   ...(request === undefined ? [] : BODY_ERRORS),

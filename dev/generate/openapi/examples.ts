@@ -2,8 +2,8 @@ import { createExpectedResponse } from '../../../command/audit/expected';
 import type { KeyLists } from '../../../functions/src/lib/schemas/key-record';
 
 /**
- * Example bodies for operations.ts. They fit the sample data of `npm start`. The responses of add price lists are what the
- * audit expects.
+ * Example bodies for operations.ts. They fit the sample data of `npm start`. The code of the audit creates the responses of
+ * add price lists.
  */
 
 export const ordersByTeam = {

@@ -6,7 +6,7 @@ import type { JsonObject } from './schemas';
 export const headers = {
   'X-Request-Id': {
     description:
-      "The client's request id if it is well-formed, else one that the service generated. Quote it when you contact support.",
+      "The client's request id if it is well-formed; otherwise an id that the service generated. Quote it when you contact support.",
     required: true,
     schema: { type: 'string', pattern: '^[A-Za-z0-9_.-]{1,128}$' },
     example: '5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10',
@@ -113,7 +113,8 @@ export const parameters = {
   Origin: {
     name: 'Origin',
     in: 'header',
-    description: 'Origin of the calling page, set by the browser. Without it the response has no CORS headers.',
+    description:
+      'Origin of the calling page, set by the browser. A response to a request without it has no CORS headers.',
     schema: { type: 'string' },
     example: 'https://dashboard.example.com',
   },

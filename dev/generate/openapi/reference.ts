@@ -35,7 +35,7 @@ interface Document {
   components: { schemas: Record<string, Schema> };
 }
 
-/** What the sections about request and response bodies say once for all fields. */
+/** Parts of descriptions that docs/api.md shortens, because its sections about bodies say them once for all fields. */
 const SAID_ONCE: readonly [text: RegExp, instead: string][] = [
   [/Not empty, at most \d+ bytes of UTF-8, no lone surrogate\. Not trimmed\./, 'A text field.'],
   [/identifier\. An identifier has 1 to \d+ bytes.*$/, '[identifier](#product-identifiers).'],
@@ -88,7 +88,7 @@ const leaveOutRepeated = (lines: readonly string[]): string[] =>
       line.startsWith('- `price_list` ') ? `${line} Also has the fields of \`expected_forward_cost\`.` : line,
     );
 
-/** Returns a line for each field of a schema, also of those within objects, maps and arrays. */
+/** Returns a line for each field of a schema, including the fields within objects, maps and arrays. */
 function listFields(schema: Schema, schemas: Record<string, Schema>, path = ''): string[] {
   const { properties = {}, additionalProperties, items } = resolve(schema, schemas);
   if (typeof additionalProperties === 'object') return listFields(additionalProperties, schemas, `${path}<id>.`);

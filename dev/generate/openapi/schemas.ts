@@ -3,7 +3,7 @@ import type * as z from 'zod';
 /**
  * Converts zod's JSON Schema to the form that OpenAPI and code generators need. Named schemas become
  * components, a nullable type becomes one schema, an enum of integers becomes a range, the bounds of JavaScript's
- * integers are removed, and responses can gain fields.
+ * integers are removed, and a response can have fields that its schema does not list.
  */
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -38,7 +38,7 @@ function simplify(schema: JsonObject): void {
   if (schema['additionalProperties'] === false) delete schema['additionalProperties'];
   // The pattern repeats the format and spells out leap years.
   if (schema['format'] === 'date') delete schema['pattern'];
-  // A range, because clients in Rust and Kotlin send the members of an enum of integers as texts. The integers must be adjacent.
+  // A range, because clients in Rust and Kotlin send the members of an enum of integers as strings. The integers must be adjacent.
   if (type === 'integer' && values !== undefined) {
     delete schema['enum'];
     schema['minimum'] = Math.min(...(values as number[]));

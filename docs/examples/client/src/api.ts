@@ -19,9 +19,9 @@ export interface paths {
          *
          *     Sending the same payload again is always safe. Once the lists are created, you get the first response, byte for byte, with `Idempotent-Replayed: true`. Key order, `1` or `1.0`, `usd` or `USD`, and unknown fields make no difference.
          *
-         *     Both lists have the market's currency. `currency_iso` of the request is used only if the market has none.
+         *     Both lists have the market's currency. The service uses the request's `currency_iso` only if the market has no currency.
          *
-         *     If no market has the `market_id`, the service stores the request and creates no list. `market`, `expected_forward_cost` and `price_list` are null, also when you send the request again. Send a correct `market_id` with a new `boq_list_id`.
+         *     If no market has the `market_id`, the service stores the request and creates no list. `market`, `expected_forward_cost` and `price_list` are null, even if you send the request again. Send a correct `market_id` with a new `boq_list_id`.
          *
          *     Allow up to 20 minutes for the largest lists.
          */
@@ -423,7 +423,7 @@ export interface components {
                 "text/plain": string;
             };
         };
-        /** @description The API key is missing or invalid. */
+        /** @description The API key is missing or invalid. Send a valid one in the header `x-api-key`. */
         Unauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -441,7 +441,7 @@ export interface components {
                 };
             };
         };
-        /** @description The operation does not accept this method. `Allow` names its method. `HEAD` also gets 405. */
+        /** @description The operation does not accept this method. Use the method that `Allow` names. `HEAD` gets 405 too. */
         MethodNotAllowed: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -496,9 +496,9 @@ export interface components {
             };
         };
         /**
-         * @description The service has no API key. Contact support.
+         * @description `API key is not configured`: contact support.
          *
-         *     The service failed. Send the request again, which is safe for every operation.
+         *     `Internal error`: the service failed. Send the request again, which is safe for every operation.
          */
         ServerError: {
             headers: {
@@ -521,7 +521,7 @@ export interface components {
         /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other identifier. */
         "X-Request-Id": string;
         /**
-         * @description Origin of the calling page, set by the browser. Without it the response has no CORS headers.
+         * @description Origin of the calling page, set by the browser. A response to a request without it has no CORS headers.
          * @example https://dashboard.example.com
          */
         Origin: string;
@@ -529,7 +529,7 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description The client's request id if it is well-formed, else one that the service generated. Quote it when you contact support.
+         * @description The client's request id if it is well-formed; otherwise an id that the service generated. Quote it when you contact support.
          * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
          */
         "X-Request-Id": string;
@@ -587,7 +587,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, at most 32 MiB, sent within 240 s. For a gzip body, send the header `Content-Encoding: gzip`; the limit applies to the body as sent and inflated. */
+        /** @description UTF-8, at most 32 MiB, sent within 240 s. For a gzip body, send the header `Content-Encoding: gzip`. The limit applies to the body as sent, and to the inflated body. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["AddPriceListsRequest"];
@@ -652,11 +652,11 @@ export interface operations {
             };
             413: components["responses"]["PayloadTooLarge"];
             /**
-             * @description The service has no API key. Contact support.
+             * @description `API key is not configured`: contact support.
              *
-             *     The service failed. Send the request again, which is safe for every operation.
+             *     `Internal error`: the service failed. Send the request again, which is safe for every operation.
              *
-             *     The creation failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support.
+             *     `Price lists could not be created; the request requires review`: the creation failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support.
              */
             500: {
                 headers: {
@@ -710,7 +710,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, at most 1 MiB, sent within 30 s. For a gzip body, send the header `Content-Encoding: gzip`; the limit applies to the body as sent and inflated. */
+        /** @description UTF-8, at most 1 MiB, sent within 30 s. For a gzip body, send the header `Content-Encoding: gzip`. The limit applies to the body as sent, and to the inflated body. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["OrdersByTeamRequest"];
@@ -781,7 +781,7 @@ export interface operations {
                     "application/json": components["schemas"]["WarehousesResponse"];
                 };
             };
-            /** @description The API key is missing or invalid. */
+            /** @description The API key is missing or invalid. Send a valid one in the header `x-api-key`. */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -801,7 +801,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The operation does not accept this method. `Allow` names its method. `HEAD` also gets 405. */
+            /** @description The operation does not accept this method. Use the method that `Allow` names. `HEAD` gets 405 too. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -822,9 +822,9 @@ export interface operations {
                 };
             };
             /**
-             * @description The service has no API key. Contact support.
+             * @description `API key is not configured`: contact support.
              *
-             *     The service failed. Send the request again, which is safe for every operation.
+             *     `Internal error`: the service failed. Send the request again, which is safe for every operation.
              */
             500: {
                 headers: {
@@ -854,7 +854,7 @@ export interface operations {
                 /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other identifier. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
                 /**
-                 * @description Origin of the calling page, set by the browser. Without it the response has no CORS headers.
+                 * @description Origin of the calling page, set by the browser. A response to a request without it has no CORS headers.
                  * @example https://dashboard.example.com
                  */
                 Origin?: components["parameters"]["Origin"];
@@ -880,7 +880,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The preflight came from an origin that is not allowed. */
+            /** @description The preflight came from an origin that is not allowed. Ask support to allow it. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -897,7 +897,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The service failed. Send the request again, which is safe for every operation. */
+            /** @description `Internal error`: the service failed. Send the request again, which is safe for every operation. */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -991,7 +991,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, at most 1 MiB, sent within 30 s. For a gzip body, send the header `Content-Encoding: gzip`; the limit applies to the body as sent and inflated. */
+        /** @description UTF-8, at most 1 MiB, sent within 30 s. For a gzip body, send the header `Content-Encoding: gzip`. The limit applies to the body as sent, and to the inflated body. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["SupplyOrdersInvoicesRequest"];
