@@ -44,7 +44,7 @@ test('all links within the archive for partners work, and no command of its page
   const folder = temporaryFolder();
   // With this CDPATH, `cd deploy/..` would change to the wrong folder.
   const elsewhere = temporaryFolder();
-  mkdirSync(join(elsewhere, 'scripts'));
+  mkdirSync(join(elsewhere, 'deploy'));
   const env = { npm_config_ignore_scripts: 'true', npm_config_dry_run: 'true', CDPATH: elsewhere };
   await runProgram('bash', ['deploy/collect-for-partner.sh', folder], { env });
   const pages = findFiles(folder).filter((file) => file.endsWith('.html') && !file.includes('dashboard'));

@@ -216,7 +216,8 @@ class Schedule {
         const { db } = process;
         const { record } = await retry(() => readKey(db, keyDocument(db, key)), db.context, 'outage');
         // No request has claimed the key yet, so there is nothing to resolve.
-        if (record === undefined || record === 'unreadable') throw new ResolutionError('key_deleted');
+        if (record === undefined) throw new ResolutionError('key_deleted');
+        assert(record !== 'unreadable', 'every key record can be read');
         if (how === 'resume') await resume(record, decision, db);
         else await release(record, decision, db);
       });
