@@ -32,8 +32,8 @@ const createReporter = (counts: SweepCounts): SweepReporter => ({
 });
 
 /**
- * After this time, a sweep begins no more resumes, because each may need as long as a creation. A resume that the end of
- * the sweep cuts off would count as a failed try. Cloud Scheduler starts the next sweep within a minute.
+ * After this time, a sweep begins no more resumes, because each can take as long as a creation. A resume that the end of
+ * the sweep cuts off would count as a failed try. The next sweep starts within a minute of that end.
  */
 const LAST_RESUME_MS = getTimeLimitMs(sweepOptions, true) - getTimeLimitMs(writeOptions, true);
 

@@ -17,7 +17,7 @@ export interface ApiKeySetting {
 
 const NAMED_DIGEST = /^([a-z\d-]{1,32}):([\da-fA-F]{64})$/;
 
-/** The digest of an empty API key, which a request without an API key would match. */
+/** The digest of an empty API key. The service accepts no empty API key, so a line with this digest is a mistake. */
 const DIGEST_OF_NOTHING = sha256('');
 
 /** A digest without its name. As a plain API key, it would open the service to anyone who has read the digest. */

@@ -35,8 +35,8 @@ interface ApiErrorOptions {
 }
 
 /**
- * The base class of errors whose messages may be logged, because this service wrote them, without values of requests and
- * records. {@link getErrorMessage} says what the log has of other errors.
+ * The base class of errors whose messages may be logged, because this service wrote them without values of requests and
+ * records. {@link getErrorMessage} says what the log contains about other errors.
  */
 export class LoggableError extends Error {}
 

@@ -1,6 +1,6 @@
 /**
- * Google's libraries read many environment variables. Some change the transport, on which every time limit relies. Others
- * log headers, or end a program with a stack trace. google-variables.test.ts lists what the libraries read.
+ * Google's libraries read many environment variables. Some change the transport, on which every time limit relies. Other
+ * variables log headers, or end a program with a stack trace. google-variables.test.ts lists what the libraries read.
  */
 
 /** Matches Google's variables. Its libraries also read variables of proxies, AWS, Node and the system, which stay. */

@@ -7,7 +7,7 @@ import { PayloadTooLargeError, ValidationError } from './errors';
 export type Shape =
   /** A string, number, boolean or null. An object or an array is read as an empty one. */
   | { kind: 'scalar' }
-  /** An object of which only these members are read. If a member is repeated, the last one counts; a missing one stays missing. */
+  /** An object of which only these members are read. If the text repeats a member, the last one counts. */
   | { kind: 'object'; members: readonly Member[] }
   /** An object whose names the sender chooses. It is read as a Map, in which the last value of each name counts. */
   | { kind: 'map'; values: Shape };

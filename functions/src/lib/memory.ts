@@ -17,7 +17,7 @@ export const MAX_MEMORY_SHARE = 0.6;
 
 const PROCESS_BYTES = 111 * MIB;
 
-/** Two batches, of entries or of documents, in all the forms that they take between Firestore and the request. */
+/** Memory for two batches, of entries or of documents, in all the forms that they take between Firestore and the request. */
 const REQUEST_BYTES = 2 * MIB;
 
 /**

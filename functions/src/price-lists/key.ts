@@ -50,7 +50,7 @@ export interface ReadMoment {
 /** What a key record means for the sender of an event. */
 export type KeyOutcome =
   /**
-   * The sender owns the attempt in progress, and may continue. `heldUntil` is the earliest time at which its lease ends,
+   * The sender owns the attempt in progress, and can continue. `heldUntil` is the earliest time at which its lease ends,
    * by the clock of this process. A read with the read time R began no later than R, so a lease until E lasts at least
    * E - R from the start of the read.
    */
@@ -197,7 +197,7 @@ function getOutcome(
     case 'processing':
       if (isOwn) return { kind: 'owned', record, heldUntil: startedAt + record.lease_expires_at - readAt };
       if (isLeaseHeld(record, readAt)) return { kind: 'in_progress', retryAfterMs: getAttemptWaitMs(record) };
-      // The owner may still complete the attempt, so the key needs no operator yet, even if the sweep would not resume the attempt.
+      // The owner can still complete the attempt, so the key needs no operator yet, even if the sweep would not resume the attempt.
       return { kind: 'in_review', recovery: SWEEP_RECOVERY };
     case 'completed':
       return { kind: 'completed', record, response: required(record.response), isOwn };

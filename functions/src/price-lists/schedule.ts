@@ -30,7 +30,7 @@ export const describeSweepObstacle = ({ failure, failed_tries, failure_cause }: 
 
 /**
  * Returns when the sweep resumes an attempt, in Unix milliseconds; null for never. An attempt in progress
- * is due when its lease expires. If the sweep may not resume it by then, the sweep leaves the key to an operator.
+ * is due when its lease expires. If the sweep may not resume the attempt by then, the sweep leaves the key to an operator.
  */
 export function getSweepResumeAt(record: KeyRecord): number | null {
   switch (record.status) {

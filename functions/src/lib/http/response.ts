@@ -102,7 +102,7 @@ function setHead(
   const all = {
     ...COMMON_HEADERS,
     ...(body !== undefined && { 'Content-Type': 'application/json; charset=utf-8', ...bodyHeaders }),
-    // The connection is not used again after a response to an incomplete request, because the body may never end.
+    // The connection is not used again after a response to an incomplete request, because the client may never complete its body.
     ...(!response.req.complete && { Connection: 'close' }),
     ...headers,
   };

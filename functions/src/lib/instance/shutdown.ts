@@ -65,7 +65,7 @@ export class Shutdown {
 export const shutdown = new Shutdown();
 
 /**
- * Runs a handler. A stop of the instance waits until the handler ends. The handler runs outside the `node:domain` of
+ * Runs a handler, and lets a stop of the instance wait for it. The handler runs outside the `node:domain` of
  * the Functions Framework, because a domain makes every promise many times as expensive. An error
  * that nothing awaits therefore ends the instance (docs/operations.md#shutdown).
  */

@@ -28,7 +28,7 @@ export interface RequestLogEntry {
   error: ApiError | undefined;
 }
 
-/** Logged before the body is scanned, so that the log names the sender even if the body ends the instance. */
+/** Logs the sender of a large body before the scan, so that the log has this line even if the scan ends the instance. */
 export const logLargeBody = (entry: { operation: string; request_id: string; key_id: string; bytes: number }) =>
   logEvent('INFO', 'large_body', entry);
 
