@@ -29,7 +29,7 @@ test('a key needs an operator after as many failed tries as the pages say', () =
 
 test('a resume begins at most as long after the death of an instance as the pages say', () => {
   const seconds = (LEASE_DURATION_MS + SWEEP_INTERVAL_MS + SWEEP_START_MS) / 1000;
-  expect(findStated(/It begins at most (\d+) s later/g)).toEqual([String(seconds)]);
+  expect(findStated(/begins at most (\d+) s later/g)).toEqual([String(seconds)]);
 });
 
 test('the longest Retry-After is the one that the pages say', () => {
