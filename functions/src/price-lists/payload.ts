@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
-import { setImmediate as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createGzip, gunzip } from 'node:zlib';
 import { sha256 } from '../lib/sha256';
@@ -9,6 +8,7 @@ import type { Database } from '../lib/firestore/database';
 import { scanJson } from '../lib/json';
 import { MAX_CANONICAL_BYTES, MAX_PRODUCTS } from '../lib/payload-limits';
 import { readPayloadChunks } from '../lib/repositories/request-records';
+import { takeTurn } from '../lib/turn';
 import {
   getPrices,
   infoSchema,
@@ -95,8 +95,7 @@ export interface StoredSubmission extends PriceListSubmission {
 export async function readStoredPayload(db: Database, attempt: AcceptedPayload): Promise<StoredSubmission> {
   try {
     const { body, chunkCount } = await readAcceptedBody(db, attempt);
-    // Lets the sweep continue its other resumes between two long pieces of work.
-    await pause();
+    await takeTurn();
     return { ...parsePriceLists(body), chunkCount };
   } catch (error) {
     // Because the fingerprint matches, the service accepted this text earlier, by other rules.

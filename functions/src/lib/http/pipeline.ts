@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import { setImmediate as pause } from 'node:timers/promises';
 import type { HttpsOptions } from 'firebase-functions/v2/https';
 import { areWritesPaused, getAllowedOrigins, getApiKeys } from '../config';
 import { ApiError } from '../errors';
 import { shutdown } from '../instance/shutdown';
 import { logLargeBody, type RequestLogEntry } from '../logging/request-line';
 import { LARGE_BODY_BYTES, toHeldBytes, type FunctionMemory } from '../memory';
+import { takeTurn } from '../turn';
 import { measurePhase, type WorkContext } from '../work-context';
 import { requireApiKey } from './api-key';
 import { applyCors } from './cors';
@@ -89,8 +89,7 @@ export async function runPipeline<Body>(endpoint: Endpoint<Body>, exchange: Exch
   if (endpoint.body === undefined) return endpoint.handler(context, undefined as Body, sender);
   const { body } = endpoint;
   const value = await measurePhase(context.counters, 'body', () => readAndScan(endpoint, body, exchange, sender));
-  // Lets the instance serve other requests between two long pieces of work.
-  await pause();
+  await takeTurn();
   return endpoint.handler(context, body.parse(value), sender);
 }
 
@@ -117,6 +116,7 @@ async function readAndScan<Body>(
   if (writes) share.tryResize(toHeldBytes(bytes.length));
   // If the scan of the body ends the instance, no other line of the log names the sender.
   if (bytes.length >= LARGE_BODY_BYTES) logLargeBody({ operation: name, request_id, key_id, bytes: bytes.length });
+  await takeTurn();
   return scanBody(bytes, body.shape);
 }
 

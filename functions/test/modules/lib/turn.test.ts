@@ -1,0 +1,15 @@
+import { takeTurn } from '../../../src/lib/turn';
+
+test('between the turns of several callers, the event loop runs what is due', async () => {
+  const order: string[] = [];
+  const work = async (name: string) => {
+    await takeTurn();
+    order.push(name);
+    // Due in the next turn of the loop, after this piece of work has held the loop for longer than the timer.
+    setTimeout(() => order.push('timer'), 1);
+    const end = performance.now() + 5;
+    while (performance.now() < end);
+  };
+  await Promise.all(['first', 'second', 'third'].map(work));
+  expect(order).toEqual(['first', 'timer', 'second', 'timer', 'third']);
+});
