@@ -18,7 +18,7 @@ import { getTimeLimitMs } from './lib/time-limits';
 import { sweep, type SweepReporter } from './price-lists/sweep';
 
 /** Maximum number of log lines about unreadable records in one sweep. `sweep_ended` and `sweep_failed` give the number of all such records. */
-const MAX_UNREADABLE_LINES = 10;
+export const MAX_UNREADABLE_LINES = 10;
 
 const createReporter = (counts: SweepCounts): SweepReporter => ({
   onResult: (result, record) => {
@@ -35,7 +35,7 @@ const createReporter = (counts: SweepCounts): SweepReporter => ({
  * After this time, a sweep begins no more resumes, because each can take as long as a creation. A resume that the end of
  * the sweep cuts off would count as a failed try. The next sweep starts within a minute of that end.
  */
-const LAST_RESUME_MS = getTimeLimitMs(sweepOptions, true) - getTimeLimitMs(writeOptions, true);
+export const LAST_RESUME_MS = getTimeLimitMs(sweepOptions, true) - getTimeLimitMs(writeOptions, true);
 
 /**
  * Resumes attempts that failed for a transient cause or whose lease has expired, and reports keys that need an operator.

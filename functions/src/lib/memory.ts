@@ -31,7 +31,7 @@ const HELD_BYTES_PER_BODY_BYTE = 5.5;
  * A creation counts as at least this, so that the number of small creations is bounded too. About 1,100 of them fit at
  * once, so in practice only large creations are refused.
  */
-const MIN_HELD_BYTES = MIB;
+export const MIN_HELD_BYTES = MIB;
 
 /** Returns what a creation holds at most, from the size of its body in bytes. */
 export const toHeldBytes = (bodyBytes: number): number =>

@@ -1,6 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import cors from 'cors';
 
+/** How long a browser may cache the response to a preflight, in seconds. */
+export const PREFLIGHT_MAX_AGE_S = 3_600;
+
 /**
  * Adds `Vary: Origin`, and for an allowed origin the CORS headers. An origin, even `null`, is allowed only
  * if the list contains exactly this origin. A preflight can ask for any request headers, because tracing
@@ -17,7 +20,7 @@ export function applyCors(request: IncomingMessage, response: ServerResponse, al
     origin,
     methods: ['GET'],
     exposedHeaders: ['X-Request-Id'],
-    maxAge: 3600,
+    maxAge: PREFLIGHT_MAX_AGE_S,
     preflightContinue: true,
   })(request, response, () => undefined);
   return true;

@@ -8,10 +8,10 @@ import { measurePhase, type WorkContext } from '../work-context';
 import type { MemoryShare } from './memory-budget';
 
 /** A larger response is sent in chunks, because the platform allows at most 32 MiB with a Content-Length. */
-const MAX_BUFFERED_RESPONSE_BYTES = 30_000_000;
+export const MAX_BUFFERED_RESPONSE_BYTES = 30_000_000;
 
 /** A smaller response fits into one or two packets, so compression would hardly save time. */
-const MIN_COMPRESSION_BYTES = 1024;
+export const MIN_COMPRESSION_BYTES = 1024;
 
 const STREAM_CHUNK_BYTES = 64 * 1024;
 
@@ -19,7 +19,7 @@ const STREAM_CHUNK_BYTES = 64 * 1024;
 const COMPRESSION_LEVEL = 1;
 
 /** If a response is sent before its request is complete, the rest of the request is discarded for at most this long. */
-const LINGER = { idleMs: 2_000, maxMs: 5_000 };
+export const LINGER = { idleMs: 2_000, maxMs: 5_000 };
 
 export interface OutgoingResponse {
   /** Default: 200. */

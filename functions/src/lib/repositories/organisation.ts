@@ -54,7 +54,7 @@ const readNamedRecords = (context: WorkContext, collection: string, field: Named
   streamQuery(context, { collection, fields: Object.values(field) }, (stored) => toNamedRecord(stored, field));
 
 /** Firestore rejects a filter whose text has this number of bytes of UTF-8, or more. */
-const UNSEARCHABLE_TEXT_BYTES = 1500;
+export const UNSEARCHABLE_TEXT_BYTES = 1500;
 
 /** Streams records by creation time, so that one index serves the range and the order. @param shown the fields to read */
 function streamTeamRecords<T>(
