@@ -3,7 +3,6 @@ import { systemClock } from './lib/clock';
 import { areWritesPaused } from './lib/config';
 import { getErrorMessage, LoggableError } from './lib/errors';
 import { getDatabase } from './lib/firestore/database';
-import { retry } from './lib/firestore/retry';
 import { runHandler, shutdown } from './lib/instance/shutdown';
 import { logSweepResult } from './lib/logging/sweep';
 import { logSweepFailed } from './lib/logging/sweep';
@@ -11,7 +10,6 @@ import { logSweepPaused } from './lib/logging/sweep';
 import { logSweepEnded } from './lib/logging/sweep';
 import { type SweepCounts } from './lib/logging/sweep';
 import { logUnreadableKey } from './lib/logging/sweep';
-import { countKeysInReview } from './lib/repositories/keys';
 import { createWorkContext } from './lib/work-context';
 import { sweepOptions, writeOptions } from './lib/runtime-options';
 import { getTimeLimitMs } from './lib/time-limits';
@@ -61,13 +59,10 @@ async function runSweep(): Promise<void> {
   const startedAt = context.clock.elapsedMs();
   const counts: SweepCounts = { resumed: 0, deferred: 0, left: 0, unreadable: 0 };
   try {
-    const db = getDatabase(context);
-    await sweep(db, createReporter(counts), stopping.signal);
+    await sweep(getDatabase(context), createReporter(counts), stopping.signal);
     const interrupted = signal.aborted || shutdown.refuseWrites.signal.aborted;
-    const countInReview = () => retry(() => countKeysInReview(db), context, 'outage').catch(() => undefined);
-    const requires_review = interrupted ? undefined : await countInReview();
     const duration_ms = Math.round(context.clock.elapsedMs() - startedAt);
-    logSweepEnded({ ...counts, requires_review, duration_ms, interrupted });
+    logSweepEnded({ ...counts, duration_ms, interrupted });
   } catch (error) {
     logSweepFailed(getErrorMessage(error), counts);
   } finally {

@@ -59,7 +59,7 @@ export class Database {
     return this.#start(() => this.calls.get(query));
   }
 
-  count(query: Query, timeoutMs = CALL_TIMEOUTS_MS.read): Promise<number> {
+  count(query: Query, timeoutMs: number): Promise<number> {
     return this.#start(() => this.calls.count(query, timeoutMs));
   }
 

@@ -31,13 +31,9 @@ export interface SweepCounts {
   unreadable: number;
 }
 
-/**
- * @param entry Its `requires_review` is the number of keys that require review; undefined if they could not be counted.
- * A sweep that was `interrupted`, because the instance stopped or the time limit was reached, does not count them.
- */
-export const logSweepEnded = (
-  entry: SweepCounts & { requires_review: number | undefined; duration_ms: number; interrupted: boolean },
-) => logEvent('INFO', 'sweep_ended', entry);
+/** @param entry `interrupted` if the instance stopped or the time limit was reached */
+export const logSweepEnded = (entry: SweepCounts & { duration_ms: number; interrupted: boolean }) =>
+  logEvent('INFO', 'sweep_ended', entry);
 
 export const logSweepPaused = () => logEvent('NOTICE', 'sweep_paused', {});
 

@@ -48,9 +48,6 @@ export async function readSweptKeys(db: Database, limit: number, after?: SweptKe
 
 export type SweptKey = KeySnapshot & { sweepDueAt: number };
 
-export const countKeysInReview = (db: Database): Promise<number> =>
-  db.count(keyRecords(db).where('status', '==', 'requires_review'));
-
 /**
  * Writes a key record. The commit fails with ALREADY_EXISTS or FAILED_PRECONDITION if the record has
  * changed since `key` was read.
