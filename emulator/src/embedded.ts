@@ -52,8 +52,8 @@ export interface EmbeddedFirestore {
    */
   addIfEmpty(project: string, documents: readonly PlainDocument[]): Promise<number>;
   /**
-   * Deletes all data of all databases and ends every open transaction. If the clock has been set back, a commit after that can have
-   * an earlier time than the commits before.
+   * Deletes all data of all databases and ends every open transaction. The first commit after the deletion takes its time from the
+   * clock, so the time is earlier than that of deleted documents if the clock has been set back.
    */
   clear(): void;
   /** Stops the server, and closes its connections and the data folder. */

@@ -41,7 +41,10 @@ interface IndexField {
   readonly mode: IndexMode;
 }
 
-/** The fields that one index needs to serve a query alone: the query's equality fields in any order, then the suffix. */
+/**
+ * The fields that an index needs to serve a query without other indexes: the query's equality fields in any order, then the suffix,
+ * which is the query's order without those fields.
+ */
 interface IndexRequirement {
   readonly group: string;
   readonly scope: Scope;
@@ -64,8 +67,8 @@ export class Indexes {
   }
 
   /**
-   * Checks that indexes serve a query. Each index must end with the query's order, without the fields that equalities fix. Several indexes
-   * together can cover the equalities. https://firebase.google.com/docs/firestore/query-data/index-overview
+   * Checks that indexes serve a query. Each index must end with the query's order, without the fields of equalities. Several
+   * indexes together can cover the equalities. https://firebase.google.com/docs/firestore/query-data/index-overview
    *
    * @throws RpcError FAILED_PRECONDITION with a message that names the index to declare
    */

@@ -1,7 +1,7 @@
 import { RpcError, invalid } from './errors';
 
 /*
- * gRPC frames each message with one byte that says whether the message is compressed, and four bytes with its length.
+ * gRPC puts a head before each message: one byte that says whether the message is compressed, and four bytes with its length.
  * https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  */
 
@@ -10,7 +10,7 @@ const HEAD_BYTES = 5;
 /** The maximum size of a request, and so of a commit: https://firebase.google.com/docs/firestore/quotas. */
 const MAX_REQUEST_BYTES = 10 * 1024 * 1024;
 
-/** Prepends the head of gRPC to a message. */
+/** Prepends the head to a message, which is not compressed. */
 export function frameMessage(message: Buffer): Buffer {
   const framed = Buffer.allocUnsafe(HEAD_BYTES + message.length);
   framed.writeUInt8(0, 0);

@@ -29,13 +29,16 @@ type CommitListener = (changes: readonly DocumentChange[]) => void;
  */
 export class Store {
   private readonly collections = new Map<string, Collection>();
-  /** The paths of the collections by their group, in the order of names; undefined after a new collection, until the next query. */
+  /**
+   * The paths of the collections by their group, in the order of names; undefined after a new collection or `clear`, until the next
+   * query of a collection group.
+   */
   private groups: ReadonlyMap<string, readonly string[]> | undefined;
   /** Oldest first. */
   private readonly retained = new Set<RetainedCommit>();
   private readonly listeners = new Set<CommitListener>();
   private retainedBytes = 0;
-  /** The last time that was assigned to a commit or returned as a read time. */
+  /** The last time that was assigned to a commit with changes, or returned as a read time, since `clear`. */
   private lastTime: number;
   /** The earliest time whose versions the store still has. */
   private firstReadTime: number;
@@ -49,7 +52,7 @@ export class Store {
     this.firstReadTime = this.lastTime;
   }
 
-  /** Returns the time of the next commit, which is after all earlier commits and all read times. */
+  /** Returns the time of the next commit, which is after all commits with changes and all read times since `clear`. */
   nextTime(): number {
     return Math.max(Math.floor(this.now() * 1000), this.lastTime + 1);
   }

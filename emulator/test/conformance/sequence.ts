@@ -32,7 +32,7 @@ export async function runSequence(server: Server, database: string, calls: reado
     const result = messages
       .map((message) => clean(message, '', database, times))
       .filter((message) => Object.keys(message as JsonObject).length > 0);
-    // A server can return the documents of this read in any order.
+    // A server can return the documents of a BatchGetDocuments in any order.
     if (rpc === 'BatchGetDocuments') result.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
     answers.push({ code, result });
   }
@@ -88,7 +88,10 @@ const toTimestamp = (time: Json): { seconds: string; nanos: number } => ({
 /** Keys of responses whose values can differ between servers that behave equally. */
 const IGNORED = new Set(['readTime', 'skippedResults', 'done', 'commitTime', 'message']);
 
-/** Replaces or omits what differs from run to run. Each create or update time becomes a name such as `t0`, numbered in the order of first occurrence. */
+/**
+ * Replaces or omits what differs from run to run. Each create or update time becomes a name such as `t0`, numbered in the order of
+ * first occurrence.
+ */
 function clean(value: Json | undefined, key: string, database: string, times: Map<string, string>): Json {
   if (typeof value === 'string') return key === 'transaction' ? '$tx' : shorten(value.replace(database, '$db'));
   // JSON has no negative zero.
