@@ -34,7 +34,7 @@ export async function withFunction<T>(
   }
 }
 
-/** Measures every variant in each round, after one round that does not count. Each round begins with another variant. */
+/** Measures every variant in each round, after one round that does not count. Each round begins with the next variant. */
 export async function measureInterleaved<V extends Variant, T>(
   variants: readonly V[],
   rounds: number,

@@ -196,7 +196,10 @@ const { maxBytes } = PRICE_LISTS_BODY_LIMITS;
 /** Turns a completed key record into the record that a killed process leaves. */
 const CRASHED = { status: 'processing', owner: 'crashed', response: null, lease_expires_at: 1, sweep_due_at: 1 };
 
-/** Measures the peak memory of an instance that creates as many of the largest lists as it accepts at once, and of a sweep that resumes them. */
+/**
+ * Measures the peak memory of an instance that creates as many of the largest lists as it accepts at once, and of a sweep that
+ * resumes them.
+ */
 async function largestLists({ database, add, begin }: BenchContext): Promise<void> {
   const { concurrency } = writeOptions;
   const addPeakMemory = async ({ readRss }: DeployedFunction) =>
@@ -231,9 +234,9 @@ async function largestLists({ database, add, begin }: BenchContext): Promise<voi
 }
 
 /**
- * Sends bodies of the full size, drawn from a grammar, to an instance that must survive them: one at a time, as many as the
- * instance accepts at once, and as many beside three creations. Measures the peak memory, and the longest time for which another
- * request waited.
+ * Sends drawn bodies (dev/run/bodies.ts) of at most the full size to an instance, which must survive them. Sends each body alone,
+ * then as many times at once as the instance accepts, and then the same number beside three creations. Measures the peak memory, and
+ * the longest time for which another request waited.
  */
 async function drawnBodies({ plan, database, add, begin }: BenchContext): Promise<void> {
   const { concurrency } = writeOptions;
