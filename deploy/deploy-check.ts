@@ -10,8 +10,8 @@ import { readParameters } from './check/parameters';
 
 const USAGE = `Usage: npm run deploy:check -- --project <project>
 
-Checks, before a deployment, what only this service knows: the API keys, the parameters, and a pause of price lists.
-Changes nothing. deploy/set-up.sh compares the project itself with what the service needs.
+Checks, before a deployment, what only this service knows: the API keys, the parameters, the database of the indexes, and a pause of
+price lists. Changes nothing. deploy/set-up.sh compares the project itself with what the service needs.
 
 Exit code: 0 nothing has to be corrected, 1 something has to be corrected or the program failed, 2 something could not be checked, 64 wrong usage.
 A warning does not change the exit code.`;
@@ -43,7 +43,7 @@ function readProject(): string {
 const firebaseJsonSchema = z.object({ firestore: z.object({ database: z.string() }) });
 
 async function readDeployment(projectId: string): Promise<Deployment> {
-  // Reads firebase.json at run time, because the workflow sets the database in it.
+  // Reads firebase.json at run time, because deploy.yml sets the database in it after it has bundled this program.
   const text = readFileSync('firebase.json', 'utf8');
   const { firestore } = parseOutsideJson(text, firebaseJsonSchema, 'the "database" of "firestore" in firebase.json');
   const manifest = await readDeployManifest('functions/dist');

@@ -52,7 +52,10 @@ async function findEarlier(tag: string | undefined): Promise<string> {
     });
 }
 
-/** @returns the accepted breaks that the earlier revision lacks. @throws Error if there is no such revision, or if a table of breaks cannot be read */
+/**
+ * @returns the accepted breaks that the earlier revision lacks
+ * @throws Error if there is no such revision, or if a table of breaks cannot be read
+ */
 async function readNewBreaks(earlier: string): Promise<Breaks> {
   await git('rev-parse', '--verify', '--quiet', `${earlier}^{commit}`).catch(() => {
     throw new Error(`There is nothing to compare with: this clone has no revision ${earlier}.`);
@@ -87,7 +90,7 @@ const diffSchema = z.object({
   ),
 });
 
-/** Compares the description with an earlier one. @throws Error with the breaks that are not accepted */
+/** Compares the description with an earlier one. @throws Error if the comparison fails, or with the breaks that are not accepted */
 async function compareDescriptions(earlier: string, accepted: Breaks, folder: string): Promise<void> {
   const before = join(folder, 'before.json');
   const report = join(folder, 'diff.json');

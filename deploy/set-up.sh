@@ -22,7 +22,7 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$project" ] || usage
 CDPATH='' cd "$(dirname "$0")/.."
-# Otherwise gcloud could ask, during a comparison, whether to enable a service that is disabled.
+# Without this variable, gcloud could ask during a comparison whether to enable a service that is disabled.
 export CLOUDSDK_CORE_DISABLE_PROMPTS=1
 region=$(sed -n "s/^export const REGION = '\(.*\)';/\1/p" functions/src/lib/region.ts)
 folder=$(mktemp -d)
@@ -97,7 +97,8 @@ while IFS=$'\t' read -r member role; do
     "  gcloud projects remove-iam-policy-binding $project --member=$member --role=$role"
 done < <(grep -E '^all(Authenticated)?Users'$'\t' <<< "$policy")
 
-# Indexes. Without --force, Firebase's tools delete no index. An index that the service does not declare may belong to another system.
+# Indexes. With --force, Firebase's tools would delete the indexes that the service does not declare. They may belong to other systems,
+# so the script omits --force.
 compare_indexes() {
   local lacking unready index state
   firebase firestore:indexes --json "${of_database[@]}" > "$folder/indexes" || { cat "$folder/indexes" >&2; exit 1; }

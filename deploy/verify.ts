@@ -24,7 +24,7 @@ products, repeats the request, and sends the same boq_list_id with a different p
 --key-file  a file with an API key in its first line that is neither blank nor a comment; a digest cannot be sent
 --json      print only what differs, as log lines 'audit_violation': see "Audit" in docs/operations.md
 
-Exit code: 0 every response is as described, 1 a response differs, 64 wrong usage.`;
+Exit code: 0 every response is as described, 1 a response differs or does not arrive, 64 wrong usage.`;
 
 const TIMEOUT_MS = 60_000;
 
@@ -65,7 +65,10 @@ async function call(target: Target, operation: OperationName, expected: number |
 
 const nothing = { team_id: 'verify', start_date: '2026-01-01', end_date: '2026-01-02' };
 
-/** For each POST that reads, bodies that select nothing and make the read use each of its indexes. Add price lists gets a body that it rejects. */
+/**
+ * For each POST that reads, bodies that select nothing and make the read use each of its indexes. Add price lists has none here,
+ * because it gets a body that it rejects.
+ */
 const READ_BODIES: Record<PostOperationName, { title: string; body: object }[]> = {
   getOrdersByTeam: ['ALL', 'WAITING'].map((status) => ({ title: `status ${status}`, body: { ...nothing, status } })),
   supplyOrdersInvoices: [null, 0].map((status) => ({ title: `status ${status}`, body: { ...nothing, status } })),

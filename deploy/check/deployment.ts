@@ -6,7 +6,7 @@ export interface Deployment {
   manifest: DeployManifest;
   /** Values of functions/.env and functions/.env.<project>. */
   parameters: Record<string, string>;
-  /** Lines of these files that cannot be read or repeat a name, such as `functions/.env:3`. */
+  /** Lines of functions/.env and functions/.env.<project> that cannot be read or repeat a name, such as `functions/.env:3`. */
   invalidLines: readonly string[];
   /** `firestore.database` of firebase.json: the database that Firebase's tools deploy indexes and rules to. */
   firestoreDatabase: string;

@@ -17,7 +17,10 @@ export interface ManifestParam {
   default?: string | number;
 }
 
-/** Reads the manifest of a built deploy package. Like firebase-tools, this function runs the SDK's own program, without values for the parameters. */
+/**
+ * Reads the manifest of a built deploy package. Like firebase-tools, this function runs the SDK's own program, without values for
+ * the parameters.
+ */
 export async function readDeployManifest(deployPackage: string): Promise<DeployManifest> {
   const folder = await mkdtemp(join(tmpdir(), 'manifest-'));
   const file = join(folder, 'functions.yaml');

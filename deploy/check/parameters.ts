@@ -5,13 +5,17 @@ import type { ManifestParam } from './manifest';
 import type { Problem, Requirement } from './requirement';
 
 /**
- * A line of a .env file: a comment, or a name and a value, which can be in quotation marks. Firebase's tools also accept other
- * lines, such as values of several lines. This program refuses these, because Firebase's tools could read unexpected values from them.
+ * A line of a .env file: a blank line, a comment, or a name and a value, which can be in quotation marks. Firebase's tools also
+ * accept other lines, such as values of several lines. This program refuses such lines, because Firebase's tools could read
+ * unexpected values from them.
  */
 const LINE =
   /^\s*(?:(?:export\s+)?([A-Z_][A-Z\d_]*)\s*=\s*(?:"([^"\\\r]*)"\s*|'([^'\\\r]*)'\s*|([^\s"'#](?:[^#\r]*[^\s#])?)\s*)?)?(?:#.*)?$/;
 
-/** Parses a .env file. @returns the values that Firebase's tools read, and the numbers, from 1, of lines that cannot be read or repeat a name */
+/**
+ * Parses a .env file.
+ * @returns the values that Firebase's tools read, and the numbers, from 1, of lines that cannot be read or repeat a name
+ */
 export function parseParameters(text: string): { values: Record<string, string>; invalidLines: number[] } {
   const lines = text.split(/\r?\n/).map((line) => LINE.exec(line));
   const values = lines.flatMap((match) => {
@@ -39,7 +43,10 @@ export function readParameters(
   };
 }
 
-/** Checks the parameters and the database of the indexes. Without a terminal, firebase-tools needs a value even if there is a default. */
+/**
+ * Lists the requirements of the parameters and of the database of the indexes. A parameter needs a value even if it has a default,
+ * because firebase-tools demands the value when it runs without a terminal.
+ */
 export function listParameters(deployment: Deployment): Requirement[] {
   const { projectId, manifest, parameters, invalidLines, firestoreDatabase } = deployment;
   const file = `functions/.env.${projectId}`;

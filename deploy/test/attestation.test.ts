@@ -4,7 +4,10 @@ import { dirname, join } from 'node:path';
 import { parse } from 'yaml';
 import { runProgramSync } from '../../dev/run/programs';
 
-/** The jobs `attest` and `publish` of release.yml fail if the files of the job `build` have changed. The tests run the scripts of these jobs. */
+/**
+ * The jobs `attest` and `publish` of release.yml fail if the files of the job `build` have changed. The tests run the scripts of
+ * these jobs.
+ */
 
 const { jobs } = parse(readFileSync('.github/workflows/release.yml', 'utf8')) as {
   jobs: Record<string, { steps: { run?: string }[] } | undefined>;

@@ -186,13 +186,13 @@ test.each<[string, Answers, Partial<Deployment>?]>([
   ],
   ['whose deployed API keys are the newest', deployedWithKeys(NAMED_KEY)],
   ['with functions that have another secret', deployedWithKeys('another-secret', { secret: 'OTHER' })],
-])('nothing is missing in a project %s', async (...[, answers, changes]) => {
+])('no problem is found in a project %s', async (...[, answers, changes]) => {
   expect(await listProblems(answers, changes)).toEqual([]);
 });
 
 test.each<[string, Answers]>([
   ['no object', { [`${version('latest')}:access`]: [] as unknown as Record<string, unknown> }],
-  ['another form', { [`${version('latest')}:access`]: { payload: 'text' } }],
+  ['of another form', { [`${version('latest')}:access`]: { payload: 'text' } }],
   ['a version without a state', { [version('latest')]: {} }],
   ['an object instead of a list of functions', { [deployed]: { functions: {} } }],
   [

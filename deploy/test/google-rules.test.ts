@@ -5,7 +5,10 @@ import monitoringProtos from '@google-cloud/monitoring/build/protos/protos.json'
 import { fromProto3JSON, toProto3JSON } from 'proto3-json-serializer';
 import { Root } from 'protobufjs';
 
-/** Checks the files of deploy/monitoring against Google's protos. Otherwise the API would be the first to reject a member, during a deployment. */
+/**
+ * Checks the files of deploy/monitoring against Google's protos. Otherwise the API would be the first to reject a member, during a
+ * deployment.
+ */
 
 const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
 

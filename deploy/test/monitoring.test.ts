@@ -143,7 +143,7 @@ describe('the uptime check', () => {
     return isAccepted && contentMatchers.every((matcher) => text.includes(matcher.content));
   };
 
-  test.each(operationNames)('of %s passes, and fails without an API key setting', async (name) => {
+  test.each(operationNames)('of %s passes, and fails if no API key is configured', async (name) => {
     expect(await check(name)).toBe(true);
     service.setConfig({ API_KEY: '' });
     expect(await check(name)).toBe(false);

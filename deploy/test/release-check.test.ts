@@ -4,7 +4,10 @@ import { join, resolve } from 'node:path';
 import { cleanUp, temporaryFolder } from '../../test/harness/local-server';
 import { runProgramSync } from '../../dev/run/programs';
 
-/** Tests `npm run release:check`, which compares a checkout with an earlier revision. The checkouts here have only the files that it reads. */
+/**
+ * Tests `npm run release:check`, which compares a checkout with an earlier revision. The checkouts that these tests create have only
+ * the files that the program reads.
+ */
 
 afterAll(cleanUp);
 

@@ -50,7 +50,7 @@ function createLogger() {
   return { log: fail, warn: fail, error: fail };
 }
 
-/** Makes each schema of an object forbid the fields that it does not describe. */
+/** Makes each schema of an object forbid the fields that it does not describe, unless it has its own `additionalProperties`. */
 function close(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('properties' in value)) return value;
   return { additionalProperties: false, ...value };
@@ -58,7 +58,7 @@ function close(_: string, value: unknown): unknown {
 
 /**
  * @throws Error if docs/openapi.json does not describe the status, or if the headers or the body differ from the
- *   description. The message lists every difference
+ *   description. The message lists every difference.
  */
 export function assertConforms({ operation, method }: RequestInfo, response: ReceivedResponse): void {
   const { where, described } = responseOf(operation, method, response.status);
