@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 /*
  * npm's postinstall: restores node_modules/.bin/node. All packages with a Node binary share this link, and npm removes it together
  * with the packages of other platforms (https://github.com/npm/cli/issues/4362). Does nothing if none of these packages
- * runs on this machine, as on macOS.
+ * runs on this machine, as on macOS, or under a package manager other than npm.
  */
 
 const { optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));

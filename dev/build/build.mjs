@@ -153,7 +153,7 @@ async function toCommonJs(text) {
   return code;
 }
 
-/** Returns the text of index.cjs. It starts the instance, and loads each function on first access, because a process serves only one. */
+/** Returns the text of index.cjs, which starts the instance and loads each function on first access, because a process serves only one. */
 function createIndex(functions) {
   const getters = functions.map(
     ({ name, file }) => `  get ${name}() {\n    return require('./${file}').${name};\n  },\n`,

@@ -8,7 +8,7 @@ const USAGE = `Usage: node dev/build/bundle-programs.mjs FOLDER
 
 Bundles each program that needs rights in a project into one file in FOLDER: the operator's command (price-lists.cjs), and the
 checks before and after a deployment (deploy-check.cjs, verify.cjs). The command needs only Node. The checks also need this
-repository, and deploy-check.cjs needs the package firebase-functions to be installed.`;
+repository, and deploy-check.cjs needs functions/dist and the installed package firebase-functions.`;
 
 const PROGRAMS = ['command/cli/price-lists.ts', 'deploy/deploy-check.ts', 'deploy/verify.ts'];
 

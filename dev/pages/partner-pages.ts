@@ -3,7 +3,10 @@ import { dirname, join } from 'node:path';
 import { Html, html } from './html';
 import { renderMarkdown } from './markdown';
 
-/** Writes the pages of the archive for partners as HTML files, which need no server: `node --import tsx dev/pages/partner-pages.ts FOLDER`. */
+/**
+ * Writes the pages of the archive for partners as HTML files, which need no server:
+ * `node --import tsx dev/pages/partner-pages.ts FOLDER`.
+ */
 
 const START = 'partner.md';
 const CHANGES = '../CHANGELOG.md';

@@ -81,9 +81,12 @@ export interface DeployedFunction {
   /** All lines that the process has written, which Cloud Logging would store. */
   output: string[];
   alive: () => boolean;
-  /** Reads the total size of the heap and external memory in bytes after garbage collection; needs {@link MEMORY_PROBE_ENV}. */
+  /** Reads the sum of the used heap and the external memory, in bytes, after garbage collection; needs {@link MEMORY_PROBE_ENV}. */
   readHeapBytes: () => Promise<number>;
-  /** Reads the resident set in bytes after garbage collection, and its peak since the previous reading or the start; needs {@link MEMORY_PROBE_ENV}. */
+  /**
+   * Reads the resident set in bytes after garbage collection, and its peak until then. On Linux, the peak counts from the previous
+   * reading if there was one, otherwise from the start. Needs {@link MEMORY_PROBE_ENV}.
+   */
   readRss: () => Promise<{ rss: number; peakRss: number }>;
   /** Ends the process as the platform does. @returns its exit code; null if a signal ended it */
   stop: () => Promise<number | null>;

@@ -55,7 +55,7 @@ async function readResponse(response: IncomingMessage): Promise<ReceivedResponse
   return { status, headers, bytes, text, json: parseJson(text) };
 }
 
-/** @throws Error for an encoding other than gzip */
+/** @throws Error for an encoding other than gzip, or for gzip that is damaged */
 export function decodeBody(bytes: Buffer, encoding: string | undefined): Buffer {
   if (encoding === undefined) return bytes;
   if (encoding === 'gzip') return gunzipSync(bytes);

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * Tests and `release:check` start programs with these functions. A program must not inherit a person's environment: variables of Git,
- * Google's tools, Node or a shell would redirect it to a repository, a project, a program or a server of that person.
+ * Tests, the benchmark and `release:check` start programs with these functions. A program must not inherit a person's environment:
+ * variables of Git, Google's tools, Node or a shell would redirect it to a repository, a project, a program or a server of that person.
  */
 
 /** Environment variables by name. The value undefined removes a variable. */
@@ -33,7 +33,10 @@ const OWN = {
   NETRC: devNull,
 };
 
-/** Returns the environment of a program: what it inherits from this process, empty settings instead of those in a home folder, and `variables`. */
+/**
+ * Returns the environment of a program: what it inherits from this process, empty settings instead of those in a home folder, and
+ * `variables`.
+ */
 export function createProgramEnvironment(variables: Variables = {}): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => INHERITED.some((pattern) => pattern.test(name)));
   const others = (process.env['no_proxy'] ?? process.env['NO_PROXY'] ?? '').split(',').filter(Boolean);

@@ -21,7 +21,7 @@ const watch = [
   sources,
   ...(inspect ? ['--inspect'] : []),
 ];
-// tsx waits for ever if the same Ctrl-C ends the server first. In a process group of their own, tsx and the server get no Ctrl-C.
+// tsx would wait for ever if Ctrl-C ended the server first. In a process group of their own, tsx and the server do not get Ctrl-C.
 const watched = spawn(
   process.execPath,
   ['--disable-warning=ExperimentalWarning', ...watch, 'dev/server/start.ts', '--sources'],

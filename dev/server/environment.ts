@@ -4,7 +4,7 @@ import { PROJECT, type LocalConfig } from './local-config';
 /** Sets the environment of the functions and Firestore clients, and overrides what the shell has set for another project. */
 export function setEnvironment({ apiKey, corsAllowedOrigins, firestore }: LocalConfig): void {
   removeGoogleVariables();
-  // With these, the functions would behave as on Cloud Run or in Firebase's emulator.
+  // With these variables, the functions would behave as on Cloud Run or in Firebase's emulator.
   delete process.env['K_SERVICE'];
   delete process.env['FUNCTIONS_EMULATOR'];
   Object.assign(process.env, {

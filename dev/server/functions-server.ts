@@ -34,12 +34,15 @@ export interface FunctionsServer {
   origin: string;
   /** Address of each HTTPS function by name. Scheduled functions have none. */
   addresses: ReadonlyMap<string, string>;
-  /** Stops the schedules, accepts no more connections, lets open requests finish, and closes all connections after `graceMs` at the latest. */
+  /**
+   * Stops the schedules, accepts no more connections, lets open requests finish, and closes all connections after `graceMs` at the
+   * latest.
+   */
   close(graceMs: number): Promise<void>;
 }
 
 /**
- * Serves each HTTPS function behind the Functions Framework's HTTP layer, as in production. Its path is
+ * Serves each HTTPS function behind the Functions Framework's HTTP layer, as in production. The path of a function is
  * `/<project>/<region>/<name>`, as in Firebase's emulator. Calls scheduled functions on their schedule.
  *
  * @throws the error of `listen`, such as EADDRINUSE, or Error for a schedule that {@link startSchedules} does not support

@@ -34,7 +34,10 @@ async function connectFirestore(address: string): Promise<RunningFirestore> {
   return { address, seeded: undefined, close: () => Promise.resolve() };
 }
 
-/** Starts the embedded Firestore with the indexes of a deployment. If the database is empty, adds the sample data, unless SAMPLE_DATA is false. */
+/**
+ * Starts the embedded Firestore with the indexes of a deployment. If the database is empty, adds the sample data, unless SAMPLE_DATA
+ * is false.
+ */
 async function embedFirestore(
   { port, dataDir }: { port: number; dataDir: string },
   sampleData: boolean,

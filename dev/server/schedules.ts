@@ -12,6 +12,7 @@ const MINUTE_MS = 60_000;
  * due again when their leases expire.
  *
  * @returns a function that stops the calls
+ * @throws Error for a schedule other than every minute
  */
 export function startSchedules(functions: readonly ScheduledFunction[]): () => void {
   for (const { __endpoint } of functions) {

@@ -81,7 +81,7 @@ function stopOnRequest(stop: () => Promise<void>): void {
 }
 
 function fail(error: unknown): void {
-  // The message of esbuild names the file and shows the line; its stack is esbuild's own.
+  // The message of esbuild names the file and shows the line. The stack shows only esbuild's own code.
   const isForUser = error instanceof StartupError || (error instanceof Error && error.name === 'TransformError');
   // A file is missing while a branch is switched, for example. The other lines of the message list the files that import the missing file.
   const isMissing = error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND';

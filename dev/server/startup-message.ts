@@ -39,7 +39,10 @@ function describeSampleData({ sampleData }: LocalConfig, seeded: number): string
   return [seeded > 0 ? `${seeded} sample records added` : 'no sample records added, because the database has data'];
 }
 
-/** Returns a curl command for each operation. The message has them before the facts, so that the facts stay visible in a terminal of 24 lines. */
+/**
+ * Returns a curl command for each operation. The message has these commands before the facts, so that the facts stay visible in a
+ * terminal of 24 lines.
+ */
 export function formatCalls(apiKey: string, addresses: ReadonlyMap<string, string>): string {
   const calls = Object.entries(readSampleBodies()).flatMap(([name, body]) => {
     const address = addresses.get(name);

@@ -2,7 +2,10 @@ import { dirname } from 'node:path';
 import { scripts } from '../../package.json';
 import { runProgramSync } from '../run/programs';
 
-/** Tests that the programs behind npm scripts show their usage and refuse unknown options. command/test/cli covers the operator's command. */
+/**
+ * Tests that the programs behind npm scripts show their usage and refuse unknown options. command/test/cli covers the operator's
+ * command.
+ */
 
 // Leaves out the steps of npm itself, and programs of other packages.
 const { postinstall, prepare, format, test: suites, 'test:fast': fast, ...ours } = scripts;

@@ -77,7 +77,7 @@ function renderRequests(requests: readonly RequestRow[]): Html {
     const id = row.boq_list_id ?? '';
     const link = (text: string, collection: string, linked: string | null) =>
       linked === null ? undefined : html`${renderLink(`${collection}/${linked}`, text)} `;
-    // Shows the outcome of a completion that created no lists, or lists in a different currency, so that it does not look like a success.
+    // A completion that created no lists, or lists in a currency other than the market's, shows its outcome, not `completed`.
     const status = row.outcome === null || row.outcome === 'created' ? (row.status ?? '–') : row.outcome;
     return [
       link(shorten(id, MAX_ID_TEXT), collections.priceListIdempotency, keyDocumentId(id)),

@@ -3,9 +3,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * This file is preloaded into a function's process. On SIGUSR2 the process collects garbage, and prints the bytes of
- * its heap and external memory, of its resident set and of the peak of that set. On Linux the peak counts from the
- * previous signal if there was one, otherwise from the start.
+ * This file is preloaded into a function's process. On SIGUSR2 the process collects garbage. Then it prints, in bytes, the sum of its
+ * used heap and external memory, its resident set, and the peak of that set. On Linux the peak counts from the previous signal if
+ * there was one, otherwise from the start.
  */
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc');
