@@ -45,11 +45,11 @@ const layers = Object.entries(PARTS).map(([part, allowed]) => ({
 }));
 
 /**
- * What each folder outside functions/src may import from other folders, as patterns of paths. The rooms stand on each other:
+ * What each of these folders, the rooms, may import from other folders, as patterns of paths. A room imports only rooms to its right:
  *
  *     bench, deploy -> dev -> command -> functions/src, and emulator, which imports nothing
  *
- * Tests are above all rooms. They may import every room, and only tests import tests.
+ * Only tests import tests. Tests may import every room except bench. The tests of emulator import only emulator.
  */
 const ROOMS = {
   'command/bin': ['command/cli/', 'functions/node-version\\.cjs'],
@@ -103,7 +103,7 @@ const packages = (...names) => `(^|node_modules/)(${names.join('|')})(/|$)`;
 const FIRESTORE_PACKAGES = packages('firebase-admin', '@google-cloud/firestore', '@grpc/grpc-js', 'protobufjs');
 
 module.exports = {
-  // Each import of functions/src is one of `layers`. The rules below restrict the other rooms, and further restrict the layers.
+  // Each import in a file of functions/src must match one of `layers`. The rules below restrict the rooms, and further restrict the layers.
   allowed: [{ from: { pathNot: SRC }, to: {} }, ...layers],
   allowedSeverity: 'error',
   forbidden: [
@@ -152,7 +152,7 @@ module.exports = {
     ...rooms,
     {
       name: 'every-folder-is-a-room',
-      comment: 'A folder that imports other folders of the repository is in ROOMS.',
+      comment: 'A folder that imports more of the repository than dev/program must be in ROOMS.',
       severity: 'error',
       from: { path: HERE, pathNot: `${SRC}|^(${Object.keys(ROOMS).join('|')})/|${TESTS}|^docs/` },
       to: { path: HERE, pathNot: '^dev/program' },
@@ -174,7 +174,7 @@ module.exports = {
     ...emulatorFolders,
     {
       name: 'emulator-by-its-public-api',
-      comment: 'Code outside the embedded Firestore imports only its src/index.ts.',
+      comment: 'Code outside the embedded Firestore imports only its src/index.ts and package.json.',
       severity: 'error',
       from: { pathNot: '^emulator/' },
       to: { path: '^emulator/', pathNot: '^emulator/(src/index\\.ts|package\\.json)$' },

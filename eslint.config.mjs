@@ -14,7 +14,7 @@ export default defineConfig(
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     plugins: { regexp },
     rules: {
-      // Some texts come from outside, and a person or a client could choose one for which such an expression takes minutes.
+      // Clients choose some of the texts that expressions search. With super-linear backtracking, one text could take minutes.
       'regexp/no-super-linear-backtracking': 'error',
       'regexp/no-super-linear-move': ['error', { ignorePartial: false, ignoreSticky: true }],
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
@@ -91,7 +91,7 @@ export default defineConfig(
     },
   },
   {
-    // Tests read only texts of this repository, so no text makes such an expression slow.
+    // Tests search only texts of this repository, so super-linear backtracking cannot take long.
     files: ['*/test/**', 'test/**'],
     rules: { 'regexp/no-super-linear-backtracking': 'off', 'regexp/no-super-linear-move': 'off' },
   },

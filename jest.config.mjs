@@ -37,11 +37,11 @@ export default {
     project('deploy', 'deploy/test'),
     project('product', 'test'),
   ],
-  // Test files wait for processes, disks and timers as much as for processors.
-  // Jest reads a percentage over 100 as that many workers, so this is a number.
+  // Test files often wait for processes, disks and timers, so there are more workers than processors. This is a number, because
+  // Jest would read a percentage over 100 as that many workers.
   maxWorkers: Math.ceil(1.5 * availableParallelism()),
   testSequencer: '<rootDir>/test/jest/sequencer.cjs',
-  // Concurrent tests mostly wait for processes and timers.
+  // Concurrent tests mostly wait for processes and timers, so more of them can run at once than the 5 of Jest's default.
   maxConcurrency: 10,
   workerIdleMemoryLimit: '1GB',
   // On a busy machine, an idle worker can need more than Jest's half second to end.
