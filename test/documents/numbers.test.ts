@@ -102,10 +102,9 @@ const COMPUTED = [
   `plus ${atLeast(delayMs(2), MINUTE, 'minute')} if two tries have failed, or ${atLeast(delayMs(3), MINUTE, 'minutes')} if three have`,
   `After ${halfHours(recoveryMs)} of retries`,
   `resumes ${word(CONCURRENCY)} at a time`,
-  `finishing ${word(CONCURRENCY)} others`,
   `does not respond for ${every(RETRY_MS.outage, MINUTE, 'a minute')}`,
   // Leases and sweeps
-  `renewal is ${seconds(RENEWAL_INTERVAL_MS)} old`,
+  `renewal is at least ${seconds(RENEWAL_INTERVAL_MS)} old`,
   `expires ${seconds(LEASE_DURATION_MS)} after`,
   `begins at most ${seconds(firstResumeMs)} later`,
   `begins within ${atLeast(firstResumeMs, MINUTE, 'minutes')}`,
@@ -186,9 +185,9 @@ const CHOSEN = [
   'creates a price list of two products',
   '(NFC) and an `é` of two (NFD) make two products',
   // Estimates and measured figures
-  'seconds for 1,000 products, three to five minutes for 100,000, and about thirteen for the largest list',
+  'seconds for 1,000 products, three to five minutes for 100,000, and about thirteen for 400,000',
   'about 170,000 orders',
-  '1.5 to 2 times what the [largest list](performance.md#scale) needs',
+  '1.5 to 2 times what [400,000 products](performance.md#scale) need',
   'The installation takes 650 MB',
   'in about three minutes on two cores',
   'can take a minute to be known',
