@@ -30,21 +30,21 @@ const createReporter = (counts: SweepCounts): SweepReporter => ({
 });
 
 /**
- * After this time, a sweep begins no more resumes, because each can take as long as a creation. A resume that the end of
- * the sweep cuts off would count as a failed try. The next sweep starts within a minute of that end.
+ * After this time, a sweep begins no more resumes, because each can take as long as a creation. A resume that the time
+ * limit cuts off would count as a failed try. The next sweep starts within a minute after this one has ended.
  */
 export const LAST_RESUME_MS = getTimeLimitMs(sweepOptions, true) - getTimeLimitMs(writeOptions, true);
 
 /**
  * Resumes attempts that failed for a transient cause or whose lease has expired, and reports keys that need an operator.
- * Cloud Scheduler starts a sweep every minute, unless one is running. A start can be repeated, and sweeps can overlap
- * ({@link sweep}). At its time limit, or when the instance stops, the sweep fails the attempts that it is resuming.
+ * Cloud Scheduler starts a sweep every minute, unless one is running. Sweeps can safely overlap, for example with one that
+ * an operator starts. At its time limit, or when the instance stops, the sweep fails the attempts that it is resuming.
  */
 export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * *', retryCount: 0 }, () =>
   runHandler(runSweep),
 );
 
-/** Logs a failure instead of throwing it. Cloud Scheduler need not repeat the call, because the next sweep follows. */
+/** Logs a failure instead of throwing it, because the next scheduled sweep does the same work. */
 async function runSweep(): Promise<void> {
   if (areWritesPaused()) {
     logSweepPaused();

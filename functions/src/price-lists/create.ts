@@ -36,7 +36,8 @@ export interface CreationResult {
  *
  * @param db its signal aborts early enough to leave the time reserved for failing the attempt
  * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed, payload_too_large,
- * internal_error; the last error of the claim. The claim may have taken effect. If so, the sweep resumes its attempt.
+ * internal_error; as `retry` does if the claim fails. A failed claim may have taken effect. If so, the sweep resumes its
+ * attempt, or the attempt is complete because no market matched.
  */
 export async function createPriceLists(
   submission: PriceListSubmission,
@@ -77,7 +78,10 @@ function draftClaim({ info, products }: PriceListSubmission, { apiKeyId }: Creat
   };
 }
 
-/** Tries once to claim a key. One commit stores its record, the request record, the payload and, for an existing market, both list documents. */
+/**
+ * Claims a key, without retries. If the key is free, one commit stores the key record, the request record, the payload and,
+ * for an existing market, both list documents.
+ */
 async function claimKey(
   key: KeyStore,
   { listIds, ...draft }: ClaimDraft,
@@ -110,7 +114,7 @@ function toListFacts(market: Market, requestedCurrency: string) {
   } satisfies Omit<KeyLists, 'expected_forward_cost_id' | 'price_list_id'>;
 }
 
-/** Treats a text of a market that is too long for a text field as missing. */
+/** Treats a market's text as missing if it is longer than a text field allows. */
 const nullIfTooLong = (text: string | null): string | null =>
   text === null || Buffer.byteLength(text) > MAX_TEXT_BYTES ? null : text;
 

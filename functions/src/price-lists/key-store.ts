@@ -17,8 +17,8 @@ export interface KeyStore {
 
 /**
  * Applies an event to a key: reads its record, decides, and commits on the precondition that the record is unchanged
- * (docs/decisions/0008-conditional-commits.md). The caller can repeat this after an error, because the repetition
- * recognises in the record that the first commit has taken effect.
+ * (docs/decisions/0008-conditional-commits.md). The caller can repeat this after an error, because the record then shows
+ * whether the first commit has taken effect.
  */
 export async function applyEvent({ reference, db }: KeyStore, event: KeyEvent): Promise<KeyOutcome> {
   const startedAt = db.context.clock.elapsedMs();

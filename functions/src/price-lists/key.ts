@@ -43,7 +43,7 @@ export interface OperatorDecision {
 export interface ReadMoment {
   /** When Firestore read the record, by its clock in Unix milliseconds. */
   readAt: number;
-  /** When this process began the read, by its own clock. */
+  /** When this process began the read, in milliseconds of its own clock (`Clock.elapsedMs`). */
   startedAt: number;
 }
 
@@ -108,7 +108,8 @@ function getNextRecord(stored: KeyRecord | undefined, event: KeyEvent, now: numb
     case 'fail':
       return isOwned ? fail(stored, event.failure, event.cause, now) : undefined;
     case 'resume':
-      // If the key is owned, this event repeats the resume that took it over. The next call renews the lease if that is due.
+      // If the sender already owns the key, this event repeats the resume that took it over. The next call renews the lease if
+      // that is due.
       return isOwned ? undefined : resume(stored, event, now);
     case 'release':
       return release(stored, event.operator, now);

@@ -26,7 +26,7 @@ export const MAX_STORED_BYTES = 9 * 1024 * 1024;
 const PART_CHARACTERS = 16 * 1024;
 
 /**
- * Yields the canonical JSON of a submission in parts. Equal submissions have the same text: keys are in code-unit order,
+ * Yields the canonical JSON of a submission in parts. Equal submissions have the same text: members are in code-unit order,
  * numbers in JavaScript's format, and currency codes in uppercase. So `1` and `1.0`, or `usd` and `USD`, make no
  * difference, but ids such as `a` and `A` do.
  */
@@ -90,7 +90,7 @@ export interface StoredSubmission extends PriceListSubmission {
 /**
  * Reads the accepted payload of an attempt.
  *
- * @throws UnusablePayloadError if the stored payload itself cannot be used; other errors have other causes
+ * @throws UnusablePayloadError if the stored payload itself cannot be used; any other error says nothing about the payload
  */
 export async function readStoredPayload(db: Database, attempt: AcceptedPayload): Promise<StoredSubmission> {
   try {
@@ -110,8 +110,6 @@ type AcceptedPayload = Pick<KeyRecord, 'document_id' | 'fingerprint'>;
 /**
  * Returns the values of the accepted payload. Separate from {@link readStoredPayload}, so that the bytes can be freed
  * before parsePriceLists validates the values.
- *
- * @throws UnusablePayloadError
  */
 async function readAcceptedBody(db: Database, { document_id, fingerprint }: AcceptedPayload) {
   const chunks = await readPayloadChunks(db, document_id);

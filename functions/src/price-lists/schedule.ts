@@ -1,7 +1,7 @@
 import type { FailureCause, KeyRecord } from '../lib/schemas/key-record';
 import { SWEEP_INTERVAL_MS, SWEEP_START_MS } from '../lib/time-limits';
 
-/** Delays from a failure to the resume by the sweep. The n-th delay applies after n failed tries, whatever their causes. */
+/** Delays from a failure until the sweep may resume the attempt. The n-th delay applies after n failed tries, whatever their causes. */
 const RESUME_DELAYS_MS = [0, 60_000, 300_000];
 
 /** Whether a cause is transient, so that the sweep can resume the attempt. After any other cause, the key needs an operator. */
@@ -16,7 +16,7 @@ const IS_TRANSIENT: Record<FailureCause, boolean> = {
 /** @param record of a key that requires review. @returns milliseconds; undefined if the sweep does not resume the attempt */
 function getResumeDelayMs({ failure_cause, failed_tries }: KeyRecord): number | undefined {
   if (failure_cause === null || !IS_TRANSIENT[failure_cause]) return undefined;
-  // An attempt that was stopped can have no failed try. The first delay then applies.
+  // After a stop, `failed_tries` can be 0. The first delay then applies.
   return RESUME_DELAYS_MS[Math.max(failed_tries - 1, 0)];
 }
 
@@ -29,8 +29,9 @@ export const describeSweepObstacle = ({ failure, failed_tries, failure_cause }: 
     : `the attempt failed ${failed_tries} times without an operator`;
 
 /**
- * Returns when the sweep resumes an attempt, in Unix milliseconds; null for never. An attempt in progress
- * is due when its lease expires. If the sweep may not resume the attempt by then, the sweep leaves the key to an operator.
+ * Returns the time from which the sweep resumes an attempt, in Unix milliseconds; null for never. For an attempt in progress,
+ * that is the end of its lease. If the try that ends with the lease is the fourth to fail, the sweep leaves the key to an
+ * operator instead.
  */
 export function getSweepResumeAt(record: KeyRecord): number | null {
   switch (record.status) {
@@ -48,7 +49,7 @@ export function getSweepResumeAt(record: KeyRecord): number | null {
 
 /**
  * Returns the value that an event stores as `sweep_due_at`; null for none. From that time on the sweep resumes
- * the attempt, or reports that the key needs an operator. It deletes the field after that report.
+ * the attempt, or reports that the key needs an operator. The sweep deletes the field after that report.
  */
 export const getSweepDueAt = (record: KeyRecord): number | null =>
   getSweepResumeAt(record) ?? (record.status === 'requires_review' ? record.updated_at : null);
@@ -56,7 +57,7 @@ export const getSweepDueAt = (record: KeyRecord): number | null =>
 /** Returns whether the sweep processes a key that its query found. The other fields of the record decide, not `sweep_due_at`. */
 export const isSwept = (record: KeyRecord, readAt: number): boolean => (getSweepDueAt(record) ?? Infinity) <= readAt;
 
-/** After this time, the next sweep has probably begun to resume an attempt that is due. */
+/** How long a client waits for the sweep. By then, the next sweep has probably begun to resume an attempt that is due. */
 export const SWEEP_WAIT_MS = SWEEP_INTERVAL_MS + SWEEP_START_MS;
 
 /** What must happen before the same request can succeed. */

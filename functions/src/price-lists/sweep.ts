@@ -12,7 +12,7 @@ import { canResumeAutomatically, describeSweepObstacle, isSwept } from './schedu
 export interface SweepResult {
   /** When the key was read, or for `resumed` when it was completed, by Firestore's clock in Unix milliseconds. */
   time: number;
-  /** `left`: the key needs an operator. `deferred`: this sweep could not complete it, or another process has changed it. */
+  /** `left`: the key needs an operator. `deferred`: this sweep could not complete the key, or another process has changed it. */
   result: 'resumed' | 'deferred' | 'left';
   reason: string | null;
 }
@@ -27,13 +27,13 @@ export interface SweepReporter {
 /** Maximum number of concurrent resumes. Three of the largest lists take no more memory than memory.ts counts for three creations. */
 export const CONCURRENCY = 3;
 
-/** Number of keys that a pass reads in one call. */
+/** Maximum number of keys that a pass reads in one call. */
 const KEYS_PER_PAGE = 20;
 
 /**
  * Resumes each attempt that is due (`isSwept`), or reports that its key needs an operator. A pass takes each key once,
- * if the key is due when the pass begins. While work is running, another pass begins every minute, because Cloud Scheduler
- * starts no other sweep before this one ends. The sweep of the command, operators and clients can act on keys at the same time.
+ * if the key is due when the pass begins. While work is running, further passes begin, at most one a minute, because Cloud
+ * Scheduler starts no other sweep before this one ends. Clients, operators and other sweeps can act on keys at the same time.
  *
  * When the signal of the database aborts, the running resumes fail their attempts.
  *
