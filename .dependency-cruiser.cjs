@@ -166,7 +166,7 @@ module.exports = {
     },
     {
       name: 'pages-without-data-know-no-records',
-      comment: 'Only the data pages read records.',
+      comment: 'Of the pages, only the data pages import code of the command and the functions.',
       severity: 'error',
       from: { path: '^dev/pages/', pathNot: '^dev/pages/data/' },
       to: { path: '^(command|functions)/' },

@@ -14,7 +14,7 @@ export default defineConfig(
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     plugins: { regexp },
     rules: {
-      // Clients choose some of the texts that expressions search. With super-linear backtracking, one text could take minutes.
+      // Clients choose some of the texts that regular expressions search. With super-linear backtracking, a text could take minutes.
       'regexp/no-super-linear-backtracking': 'error',
       'regexp/no-super-linear-move': ['error', { ignorePartial: false, ignoreSticky: true }],
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],

@@ -14,9 +14,9 @@ export function setEnvironment({ apiKey, corsAllowedOrigins, firestore }: LocalC
     API_KEY: apiKey,
     CORS_ALLOWED_ORIGINS: corsAllowedOrigins,
     DATABASE_ID: '(default)',
-    // Otherwise Google's libraries look for a metadata server on the network.
+    // Without this variable, Google's libraries would look for a metadata server on the network.
     METADATA_SERVER_DETECTION: 'none',
   });
-  // Otherwise gRPC connects to the embedded Firestore through the shell's proxy.
+  // Without this variable, gRPC would connect to the embedded Firestore through the shell's proxy.
   if (typeof firestore === 'object') process.env['no_grpc_proxy'] = '127.0.0.1';
 }

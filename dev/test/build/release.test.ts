@@ -53,7 +53,7 @@ function readBuild(deployPackage: string, programs: string): Map<string, string>
   const files = Object.entries({ deployPackage, programs }).flatMap(([name, folder]) =>
     readdirSync(folder).map((file) => [name, folder, file] as const),
   );
-  // Firebase's emulator reads secrets from a hidden file, which is not uploaded.
+  // Leaves out the hidden file from which Firebase's emulator reads secrets, because no deployment uploads it.
   const shipped = files.filter(([, , file]) => !file.startsWith('.'));
   return new Map(shipped.map(([name, folder, file]) => [`${name}/${file}`, readFileSync(join(folder, file), 'utf8')]));
 }
