@@ -34,8 +34,8 @@ describe('the exemptions of fields', () => {
     },
   );
 
-  // Another application of the database can have a collection of this name, and may query all of its fields.
-  test('name the two fields of products, and no others', () => {
+  // Another application of the database can have a collection `products`, and may query all of its fields.
+  test('of collections named products cover only the two prices', () => {
     const ofProducts = fieldOverrides.filter(({ collectionGroup }) => collectionGroup === 'products');
     const paths = ofProducts.map(({ fieldPath }) => fieldPath);
     expect(paths).toEqual(['price_list_price', 'expected_forward_cost_price']);

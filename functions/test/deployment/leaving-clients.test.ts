@@ -34,7 +34,7 @@ const LEAVES = {
   'at the end': (socket: Socket) => waitForEvent(socket, 'end').then(() => socket.resetAndDestroy()),
 } satisfies Record<string, (socket: Socket) => Promise<unknown>>;
 
-/** Resolves too if the connection closes first. */
+/** Resolves at the event, or when the connection closes. */
 const waitForEvent = (socket: Socket, event: string): Promise<void> =>
   new Promise((resolve) => {
     socket.once(event, () => resolve());
@@ -92,8 +92,8 @@ async function fill({ firestore, db }: DeployedPackage, collection: string, coun
 }
 
 /**
- * Returns requests that get a 200 of none, one and many buffers, each with the preparation that it needs, and requests
- * that are rejected.
+ * Returns requests that get responses of different lengths, and requests that are rejected. Each has the preparation
+ * that it needs.
  */
 function createCases(
   world: DeployedPackage,

@@ -39,7 +39,7 @@ describe('the deploy package', () => {
   });
 
   test.each(operationNames.filter((name) => !functions[name].operation.writes))(
-    '%s loads neither the Firestore SDK nor another part of firebase-admin, and zod only to parse a body',
+    '%s starts without the Firestore SDK, google-auth-library and firebase-admin, and loads zod only to parse a body',
     async (name) => {
       for (const file of await listStaticImports(getFileName(name))) {
         const code = await readFile(join(DEPLOY_PACKAGE, file), 'utf8');
@@ -130,12 +130,12 @@ describe('the deploy package, installed by npm ci and run by the Functions Frame
   });
 });
 
-/** Returns the file of the deploy package that holds a function, which is named like its source. */
+/** Returns the name of the file of a function in the deploy package. It follows from the name of the source file. */
 function getFileName(name: string): string {
   return `${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.cjs`;
 }
 
-/** Lists a file of the deploy package, and all files that are loaded with it. */
+/** Lists a file of the deploy package, and all files that are loaded when the file is loaded. */
 async function listStaticImports(file: string): Promise<string[]> {
   const files = new Set([file]);
   for (const each of files) {

@@ -60,7 +60,7 @@ testInWorld(
 );
 
 testInWorld(
-  'a creation that is not over after 5 s fails with a response, failed lists and a key that can be resumed',
+  'a creation that is not over 5 s after the signal fails with a response, failed lists and a key that can be resumed',
   async (world) => {
     const deployed = await world.start('addPriceLists');
     const action = { kind: 'hang' } as const;
@@ -94,7 +94,7 @@ testInWorld(
   },
 );
 
-testInWorld('a creation that hangs after its client has left fails, and the instance logs it', async (world) => {
+testInWorld('a hanging creation fails after the signal and is logged, even if its client has left', async (world) => {
   const deployed = await world.start('addPriceLists');
   const action = { kind: 'hang' } as const;
   const entries = world.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action });

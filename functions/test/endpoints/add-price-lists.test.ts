@@ -7,7 +7,7 @@ import { readAllRecords, writeMarket } from '../../../test/harness/price-lists';
 import { useTestService } from '../../../test/harness/service';
 import { createPriceListBody, parseSubmission, type PriceListBody } from '../../../test/harness/submissions';
 
-/** Tests add price lists over HTTP. ../modules/price-lists tests what it stores, and why a creation fails. */
+/** Tests add price lists over HTTP. ../modules/price-lists tests what a creation stores, and why it fails. */
 
 const service = useTestService({ addPriceLists });
 beforeEach(() => writeMarket(service.db));

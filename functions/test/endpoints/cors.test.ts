@@ -71,7 +71,7 @@ test('a preflight without an origin gets 204 without CORS headers', async () => 
 test.each([
   ['200', {}],
   ['401', { 'x-api-key': 'wrong' }],
-])('a response with %s has the CORS headers of an allowed origin', async (expected, more) => {
+])('a response with %s to an allowed origin has CORS headers', async (expected, more) => {
   const { status, headers } = await service.call('getWarehouses', { headers: { origin: TEST_ORIGIN, ...more } });
   expect(status).toBe(Number(expected));
   expect(corsHeaders(headers)).toEqual({

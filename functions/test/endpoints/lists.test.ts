@@ -45,7 +45,7 @@ describe.each([
     expect(calls).toMatchObject([{ rpc: 'RunQuery', request: { query } }]);
   });
 
-  test('returns an empty list and the count 0, in this order, if there are no records', async () => {
+  test('returns an empty object and the count 0, in this order, if there are no records', async () => {
     expect((await service.call(operation)).text).toBe(`{"${collection}":{},"count":0}`);
   });
 });

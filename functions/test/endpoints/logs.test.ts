@@ -175,7 +175,7 @@ describe('the life of a price list', () => {
     expect(lines('request')).toMatchObject([facts]);
   });
 
-  test('is logged as failed, with an ERROR that says that an operator is needed', async () => {
+  test('is logged as failed after a permanent error, with an ERROR that says that an operator is needed', async () => {
     service.firestore.faults.inject({
       rpc: 'Commit',
       match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),

@@ -94,7 +94,7 @@ test('creations whose clients have left keep their places until they end', async
   );
 });
 
-test('a compressed body counts as 32 MiB only until it is inflated, and then by its inflated size', async () => {
+test('a compressed body that can inflate to 32 MiB counts as 32 MiB until it is inflated, and then by its inflated size', async () => {
   const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
   const action = { kind: 'call', run: () => released } as const;
   service.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action });

@@ -66,7 +66,7 @@ describe('supply orders invoices', () => {
     ]);
   });
 
-  test('returns the oldest first, then by id', async () => {
+  test('returns the oldest first, and orders of the same time by id', async () => {
     await writeRecords(service.db, 'supply_orders', {
       b: order(START + 5),
       a: order(START + 5),

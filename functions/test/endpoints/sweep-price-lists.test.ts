@@ -39,7 +39,7 @@ test('a sweep ends after one query if nothing is due', async () => {
   expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery']);
 });
 
-test('a sweep that the instance stops fails its resume, which does not count as a try', async () => {
+test('a sweep fails its resume when the instance stops, and that does not count as a failed try', async () => {
   await failAttempt('a', { ...CRASHED, failed_tries: 0 });
   const stop = new AbortController();
   jest.replaceProperty(shutdown, 'abortWrites', stop);

@@ -37,7 +37,7 @@ const DRAWS = Array.from({ length: 30 }, (_, i) => i + 1);
 
 const drawText = (seed: number, bytes: number) => drawBody(createRandom(spreadSeed(seed)), bytes).text.toString();
 
-/** Returns the info and the products of a body, or the paths of its errors, sorted. */
+/** Returns the info and the products of a body, the sorted paths of its errors, or the code of another error. */
 function readWithService(text: string): unknown {
   try {
     const submission = parseSubmissionText(text);

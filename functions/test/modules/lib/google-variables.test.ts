@@ -59,8 +59,8 @@ const VARIABLES = {
     ...['NODE_DEBUG'],
   ],
   /**
-   * Variables that only code reads which these programs do not run: servers, other products, a balancer that nobody configures, or
-   * code behind a removed variable.
+   * Variables that are read only by code that these programs do not run: servers, other products, a balancer that nobody
+   * configures, or code behind a removed variable.
    */
   unused: [
     ...['FIREBASE_CONFIG', 'GRPC_EXPERIMENTAL_ENABLE_OUTLIER_DETECTION', 'SERVER_ADDRESS', 'SERVER_PORT'],
@@ -107,7 +107,7 @@ test('the table has every variable that the libraries read', () => {
   expect([...findVariables()].sort()).toEqual(listed.sort());
 });
 
-test('only the removed variables, and unknown ones of Google, are removed', () => {
+test('the variables listed as removed, and Google variables that the table lacks, are removed, and no others', () => {
   const all = Object.values(VARIABLES).flat();
   const env = Object.fromEntries([...all, 'FIRESTORE_NEW', 'GOOGLE_SDK_NODE_NEW', 'PATH'].map((name) => [name, 'x']));
   removeGoogleVariables(env);

@@ -111,7 +111,7 @@ describe('an object with named members', () => {
 
   test.each<[string, unknown]>([
     ['{"name":"a","other":{"name":1},"prices":{"price":1.5,"x":[{}]}}', { name: 'a', prices: { price: 1.5 } }],
-    // The last member of a name counts, of whatever kind, and however its name is written.
+    // Of several members with one name, the last counts, whatever its kind and however its name is written.
     ['{"name":1,"prices":{"price":1},"n\\u0061me":[1],"prices":{}}', { name: [], prices: {} }],
     ['{"name":{"name":2},"prices":null}', { name: {}, prices: null }],
     ['{"name ":1,"Name":1,"nam":1,"names":1,"\\n":1,"__proto__":{"name":1},"constructor":1}', {}],

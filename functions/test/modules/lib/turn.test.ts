@@ -5,7 +5,7 @@ test('between the turns of several callers, the event loop runs what is due', as
   const work = async (name: string) => {
     await takeTurn();
     order.push(name);
-    // Due in the next turn of the loop, after this piece of work has held the loop for longer than the timer.
+    // The timer is due when this piece of work ends, because the work holds the event loop for longer than 1 ms.
     setTimeout(() => order.push('timer'), 1);
     const end = performance.now() + 5;
     while (performance.now() < end);

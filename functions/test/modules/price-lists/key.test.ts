@@ -87,7 +87,7 @@ const freed = {
 const OWN: State[] = ['in progress', 'in progress, lease expired'];
 const EXPIRED: State[] = ['in progress, lease expired', 'of another owner, lease expired'];
 
-/** The events that are accepted in a state, what they change in the record, and the status that both lists get. */
+/** The events that are accepted in a state, what they change in the record, the status that both lists get, and the outcome. */
 const ACCEPTED: [EventName, State[], changes: object, lists: string | null, outcome: KeyOutcome['kind']][] = [
   ['claim', ['no record', 'released'], claimed, 'processing', 'owned'],
   [

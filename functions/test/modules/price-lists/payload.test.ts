@@ -58,7 +58,7 @@ describe('the fingerprint', () => {
 describe('a compressed payload', () => {
   const inflate = (chunks: Buffer[]) => gunzipSync(Buffer.concat(chunks)).toString();
 
-  test('is the canonical JSON, byte for byte', () =>
+  test('inflates to the canonical JSON, byte for byte', () =>
     fc.assert(
       fc.asyncProperty(arbitraryPriceListBody, async (body) => {
         expect(inflate(await compressToChunks(parseSubmission(body), CHUNK_BYTES))).toBe(model(body));

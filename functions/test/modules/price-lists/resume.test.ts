@@ -40,7 +40,7 @@ describe('a resume', () => {
     expect(await create('a')).toMatchObject({ response: resumed.response, replayed: true });
   });
 
-  test('writes each identifier as the client sent it, beyond ASCII too', async () => {
+  test('writes each identifier as the client sent it, even one with characters beyond ASCII', async () => {
     const ids = ['цемент', 'Größe "7"', '砂利', '🧱', 'a\u0301', 'á', '\u0080', '€'];
     const prices = { price_list_price: 1, expected_forward_cost_price: 2 };
     const body = {

@@ -159,7 +159,7 @@ describe('a sweep', () => {
     expect(await readKey('live')).toEqual({ ...live, sweep_due_at: 1 });
   });
 
-  test('reads more due keys than one query returns, even if they stay due, reports unreadable records once, and takes them out of its index without another change', async () => {
+  test('reads more due keys than one query returns, even if they stay due, and removes only the due time of unreadable records', async () => {
     const left = Array.from({ length: 30 }, (_, i) => {
       const failure = { status: 'requires_review', failure: 'no access', failure_cause: 'error' } as const;
       const record = createKeyRecord({ boq_list_id: `left-${i}`, ...failure });

@@ -114,7 +114,7 @@ test.each(Object.entries(CALLS))(
   },
 );
 
-test('a try of several calls makes no further call after its signal has aborted', async () => {
+test('a retried function makes no further call after its signal has aborted', async () => {
   const stop = new AbortController();
   const db = new Database(database.client, createWorkContext(stop.signal));
   const document = db.firestore.doc('a/b');

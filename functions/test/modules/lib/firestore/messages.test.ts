@@ -50,7 +50,7 @@ describe('a decoded document', () => {
 
   test('has no field __proto__, and no other prototype because of it', () => {
     const message = encodeResponse({ a: text('b'), __pr0to__: map({ c: text('d') }) });
-    // The bytes are renamed, because an object literal with the name __proto__ would set the prototype.
+    // The field is renamed in the bytes, because an object literal with the name __proto__ would set the prototype.
     const renamed = Buffer.from(message.toString('latin1').replaceAll('__pr0to__', '__proto__'), 'latin1');
     const { fields = {} } = decodeDocument(renamed) ?? {};
     expect([Object.keys(fields), fields['c']]).toEqual([['a'], undefined]);

@@ -17,7 +17,7 @@ const createContext = (clock: Clock, signal = NEVER) => ({ ...createWorkContext(
 const createError = (code: number | undefined) =>
   Object.assign(new Error(`code ${code ?? 'none'}`), code === undefined ? {} : { code });
 
-/** Retries a call whose tries take `tryMs` each and fail with these codes, one after another, and then succeed. */
+/** Retries a function. Each of its calls takes `tryMs`. The calls fail with these codes, one after another, and then succeed. */
 async function retryFailing(
   codes: readonly (number | undefined)[],
   { tryMs = 0, limit = 'outage', ...context }: Partial<WorkContext> & { tryMs?: number; limit?: RetryLimit } = {},
@@ -39,7 +39,7 @@ const times = (count: number, code: number) => Array<number>(count).fill(code);
 
 describe('retry', () => {
   test.each([...TRANSIENT, ...CONFLICT].filter((code) => code !== RESOURCE_EXHAUSTED))(
-    'tries again after the code %i',
+    'calls the function again after the code %i',
     async (code) => {
       expect(await retryFailing([code, code])).toEqual({ outcome: 'done', tries: 3, slept: [125, 250] });
     },
@@ -62,7 +62,7 @@ describe('retry', () => {
     expect(slept.reduce((sum, ms) => sum + ms)).toBeGreaterThan(55_000);
   });
 
-  test('starts a try exactly 60 s after the first try began, and none later', async () => {
+  test('calls the function again at most 60 s after the first call began', async () => {
     expect(await retryFailing([14], { tryMs: 59_875 })).toMatchObject({ outcome: 'done', tries: 2, slept: [125] });
     expect(await retryFailing([14], { tryMs: 59_876 })).toMatchObject({ outcome: createError(14), tries: 1 });
   });
@@ -73,13 +73,13 @@ describe('retry', () => {
     expect(slept.reduce((sum, ms) => sum + ms)).toBeGreaterThan(1_140_000);
   });
 
-  test('does not call when its signal has aborted', async () => {
+  test('does not call the function if its signal has already aborted', async () => {
     const reason = new Error('timeout');
     const signal = AbortSignal.abort(reason);
     expect(await retryFailing([], { signal })).toEqual({ outcome: reason, tries: 0, slept: [] });
   });
 
-  test('rejects with the reason of its signal if the signal aborts during the first try', async () => {
+  test('rejects with the reason of its signal if the signal aborts during the first call', async () => {
     const timeout = new AbortController();
     const call = () => new Promise<never>(() => undefined);
     const ended = retry(call, createContext(new ManualClock(0), timeout.signal), 'outage');
@@ -102,7 +102,7 @@ describe('retry', () => {
       await expect(retry(call, createContext(clock, timeout.signal), 'outage')).rejects.toThrow(expected);
     });
 
-    test(`during a try rejects with "${expected}"`, async () => {
+    test(`during a call rejects with "${expected}"`, async () => {
       const timeout = new AbortController();
       let tries = 0;
       const call = () => {

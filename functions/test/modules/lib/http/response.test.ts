@@ -181,7 +181,7 @@ test('a response begins early if the memory of the instance cannot hold it', asy
   expect((await send()).headers).toMatchObject({ 'content-length': '300000' });
 });
 
-test('a response stops reading when its client disconnects', async () => {
+test('a response stops reading its data when its client disconnects', async () => {
   let reads = 0;
   respond = (response) => {
     const body = async function* () {
@@ -303,7 +303,7 @@ describe('a response to an incomplete request', () => {
     expect([socket.destroyed, response.writableEnded]).toEqual([false, false]);
   });
 
-  test('is sent if it has no body', async () => {
+  test('is sent even if it has no body', async () => {
     await open({ status: 204 });
     expect(received).toMatch(/^HTTP\/1\.1 204 /);
   });

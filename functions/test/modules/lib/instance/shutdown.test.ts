@@ -38,7 +38,7 @@ function createInstance() {
   return { shutdown, server, steps, addResponse, stop };
 }
 
-test('a stop refuses writes at once, aborts them after 5 s, stops waiting for handlers after 8 s, and ends after 9 s', async () => {
+test('a stop refuses writes at once, aborts them after 5 s, stops waiting for handlers after 8 s, and ends after at most 9 s', async () => {
   const { shutdown, steps, addResponse, stop } = createInstance();
   addResponse();
   void shutdown.waitFor(() => new Promise(() => undefined));

@@ -6,7 +6,7 @@ import { logUnreadableKey } from '../../../../src/lib/logging/sweep';
 import { logSweepResult } from '../../../../src/lib/logging/sweep';
 import { createKeyRecord } from '../../../../../test/harness/key-records';
 
-/** Tests the severities and fields of all log lines except those of requests. */
+/** Tests the severities and fields of log lines about failures and stops. */
 
 jest.mock('firebase-functions/logger');
 

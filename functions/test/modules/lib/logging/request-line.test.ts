@@ -66,7 +66,7 @@ test.each<[string, string, () => unknown]>([
   ['another number before the text', 'unexpected Error (3)', () => throwError({ code: 3, message: `5 NO: ${SECRET}` })],
   ['Firestore', '3 INVALID_ARGUMENT: value …', () => throwError({ code: 3, message: INVALID })],
   ['no library', 'not an error', () => throwValue(SECRET)],
-])('of an error of %s, the log has only: %s', async (_, reason, throwIt) => {
+])('of an error of %s, the log has only frames and this text: %s', async (_, reason, throwIt) => {
   const line = getLine(await catchError(throwIt));
   expect(line.reason).toBe(reason);
   expect(line.stack_trace).toMatch(/\n {4}at /);
