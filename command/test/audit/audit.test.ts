@@ -63,7 +63,10 @@ const STATES = {
   },
 } satisfies Record<Status, () => Promise<unknown>>;
 
-/** Stores an attempt in a status on the key `a`. For `earlier`, the attempt is then released, and another attempt claims the key. @returns the paths of its records */
+/**
+ * Stores an attempt in a status on the key `a`. For `earlier`, the attempt is released, and then another attempt claims the key.
+ * @returns the paths of the first attempt's records
+ */
 async function store(status: Status | 'earlier') {
   await STATES[status === 'earlier' ? 'released' : status]();
   const { document_id, lists } = await readKey('a');
@@ -247,7 +250,7 @@ describe('a key record', () => {
       'a',
       'is not a valid key record of schema version 2',
     ],
-    ['without a version or a key', { schema_version: '2', boq_list_id: 1 }, null, 'is not a valid key record'],
+    ['without a valid version or key', { schema_version: '2', boq_list_id: 1 }, null, 'is not a valid key record'],
   ])('%s cannot be read', async (_, fields, key, message) => {
     await set('price_list_idempotency/unknown', fields);
     const { report, found } = await runAudit();
@@ -432,7 +435,7 @@ describe.each(['costs', 'prices'] as const)('a list of %s', (list) => {
   const expectViolation = (status: Status, update: Fields, rule: Rule, message: string) =>
     expect(checkChanged(status, list, update)).toEqual([[rule, 'a', attempts[status].paths[list], message]]);
 
-  test('whose fields differ from those of its attempt is reported once, with their names', () => {
+  test('whose fields differ from those of its attempt is reported once, with the names of the expected fields and a count of the others', () => {
     const expectNames = (data: Fields, names: string) =>
       expectViolation('completed', data, 'list_document', `differs from its attempt: ${names}`);
     for (const name of ['created_at', 'updated_at', 'currency', 'market_id', 'market_iso', 'name'])
@@ -605,7 +608,8 @@ describe('while other processes change keys, the audit', () => {
     expect(found).toEqual([]);
     expect(report).toMatchObject({ violations: 0, keys: 0, attempts: 0 });
     // The audit reads four pages, and a request with its key. For each list, it finds the request, and reads the request
-    // and its key again. Of the three parents that six searches find, it reads only the request once more.
+    // and its key again. Then it searches each of three collections for parents of subcollections: one search finds a
+    // parent, and another the end. It reads only the request again, because it has already read the lists.
     expect(report.document_reads).toBe(4 + 2 + 2 * (1 + 2) + 6 + 1);
   });
 

@@ -21,7 +21,7 @@ const SETTINGS = {
   npm_config_loglevel: 'error',
 };
 
-/** npm also has an option of each of these names. Without `--`, npm would take the options before the command's name as its own. */
+/** Without `--`, npm would take the options before the word `sweep` as its own. */
 const ARGUMENTS = ['--project=demo-other sweep --dry-run', '--help sweep'];
 
 let firestore: EmbeddedFirestore;

@@ -4,7 +4,7 @@ import { Terminal } from '../../cli/terminal';
 test.each([
   ['The end of the input, as by Ctrl-D,', ''],
   ['No answer', '\n'],
-  ['Another answer', 'no\n'],
+  ['An answer other than yes', 'no\n'],
 ])('%s at a question changes nothing, and the terminal keeps its mode', async (_, text) => {
   const setRawMode = jest.fn();
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode });

@@ -26,11 +26,12 @@ test.each([
 });
 
 describe('escapeControls', () => {
-  // Hangul fillers, combining grapheme joiner, Braille blank, spaces, marks of direction, a variation selector, unassigned, private.
+  // Hangul fillers, the combining grapheme joiner, the Braille blank, spaces, invisible format characters, a variation
+  // selector, a tag, an unassigned and a private character, a lone surrogate, and control characters.
   test.each([
     ...['\u3164', '\u115f', '\u034f', '\u2800', '\u00a0', '\u2003', '\u3000', '\u202e', '\u200b', '\ufeff'],
     ...['\ufe0f', '\u{e0001}', '\u0378', '\ue000', '\ud800', '\x1b', '\n', '\x9b'],
-  ])('shows %j as an escape of JSON, so that no two keys look alike', (character) => {
+  ])('shows %j as an escape of JSON, so that a key with it does not look like a key without it', (character) => {
     const shown = escapeControls(`a${character}b`);
     expect(shown).toMatch(/^a(\\u[0-9a-f]{4})+b$/);
     expect(JSON.parse(`"${shown}"`)).toBe(`a${character}b`);
