@@ -4,7 +4,7 @@ import { cleanUp, startLocalServer, type LocalServer } from '../harness/local-se
 import { launchChromium } from './chromium';
 import { expectAccessible, findViolations, readTexts as readTextsOf, setColorScheme } from './inspection';
 
-/** Tests what only a browser shows: how the pages of `npm start` look, and work under their content security policies. */
+/** Tests what only a browser shows: how the pages of `npm start` look, and whether they work under their content security policies. */
 
 let service: LocalServer;
 let browser: Browser;
@@ -126,7 +126,7 @@ describe('on a phone', () => {
     expect(await page.evaluate("document.querySelector('.guides').getBoundingClientRect().top")).toBeLessThan(800);
   });
 
-  test('the status of a price list is visible without scrolling', async () => {
+  test('the status of a price list is visible without scrolling to the right', async () => {
     await page.goto(getUrl('/data'));
     const right = "document.querySelector('td .status').getBoundingClientRect().right";
     expect(await page.evaluate(right)).toBeLessThan(360);

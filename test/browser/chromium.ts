@@ -19,7 +19,10 @@ const UNPACKED = resolve('node_modules/.cache', `chromium-${devDependencies['@sp
  */
 const UNPACK = "import chromium from '@sparticuz/chromium'; await chromium.executablePath()";
 
-/** The package looks for fonts in the place that Amazon uses. Without fonts, an input field crashes Chromium. */
+/**
+ * Names the unpacked fonts, because the package looks for fonts in the place that Amazon uses. Without fonts, an input
+ * field crashes Chromium.
+ */
 const FONTS = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>

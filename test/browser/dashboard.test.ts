@@ -11,7 +11,7 @@ import { runProgramSync, startProgram } from '../../dev/run/programs';
 import { launchChromium } from './chromium';
 import { expectAccessible, readTexts, setColorScheme } from './inspection';
 
-/** Tests the sample dashboard in a browser: a page behind its backend, and a page that reads directly from the service. */
+/** Tests the sample dashboard: its backend, and in a browser a page behind the backend and a page that reads directly from the service. */
 
 const KEY = 'browser-test-key';
 const BACKEND = 'docs/examples/dashboard/backend.mjs';

@@ -97,7 +97,7 @@ describe('the client against a stub', () => {
     const stub = await startStub([(_, response) => sent.resolve(response)]);
     const call = createStubClient(stub).addPriceLists(ONE_PRODUCT);
     const response = await sent.promise;
-    // A timer of undici starts at the first tick, and the second one lets it expire.
+    // A timer of undici starts at the first tick, and expires at the second.
     tick();
     tick(1_000_000);
     response.end(JSON.stringify(CREATED));
@@ -176,7 +176,7 @@ describe('the package', () => {
     const { stdout } = await runProgram('npm', pack);
     const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ filename: string }];
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-    // The test copies the library from this checkout, because it must need no registry, and npm 10 cannot install the library from there.
+    // Copies the library, because the test must work without a registry, and npm 10 cannot install the library from this checkout.
     cpSync('node_modules/undici', join(folder, 'node_modules/undici'), { recursive: true });
     const install = ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', join(folder, filename)];
     await runProgram('npm', install, { cwd: folder });

@@ -4,7 +4,10 @@ import { blocks, type Block } from '../harness/blocks';
 import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../harness/local-server';
 import { runProgram, runProgramSync } from '../../dev/run/programs';
 
-/** Tests that bash can parse the shell scripts of the documents, and that the commands of a newcomer's first pages work in order. */
+/**
+ * Tests that bash can parse the scripts in the documents, that links to tests name existing titles, and that the commands
+ * of a newcomer's first pages work in order.
+ */
 
 test.each(blocks.filter(({ language }) => language === 'bash'))('$document:$line can be parsed by bash', ({ code }) => {
   expect(runProgramSync('bash', ['-n', '-c', code])).toMatchObject({ status: 0, stderr: '' });
@@ -20,7 +23,10 @@ test.each(['docs/reliability.md', 'docs/security.md'])(
   },
 );
 
-/** The blocks that use the service or the variables of the page. They share the state of one service, also after it was killed. */
+/**
+ * The blocks that use the service or the variables of the page. They share the data of one service, even after a page has
+ * killed and restarted the service.
+ */
 describe.each(['README.md', 'docs/getting-started.md'])('%s, followed from top to bottom', (page) => {
   const steps = blocks
     .filter(({ document }) => document === page)
@@ -30,7 +36,7 @@ describe.each(['README.md', 'docs/getting-started.md'])('%s, followed from top t
   let variables = '';
   afterAll(cleanUp);
 
-  /** Runs a block against the service that the page has started, whose ports are not those of the page. */
+  /** Runs a block against the service that the page has started. Replaces the ports that the page names, because the service has others. */
   async function runBlock(code: string): Promise<string> {
     if (service === undefined) throw new Error('the page has not started the service, or has stopped it');
     const { host, port } = new URL(service.address(''));

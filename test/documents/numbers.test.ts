@@ -39,7 +39,7 @@ import { failed } from '../harness/key-records';
 /**
  * Tests the quantities in the pages. Each stands in a phrase of one of the two tables below, in the text of a link to its
  * source, or on docs/performance.md, which has what was measured. The first table computes its phrases from the constants of
- * the service, so a constant that changes leaves its old quantity in no phrase.
+ * the service. So if a constant changes, no phrase has the old quantity any more, and the test fails.
  */
 
 const [SECOND, MINUTE, HOUR, DAY, MIB] = [1_000, 60_000, 3_600_000, 86_400_000, 1024 * 1024];
@@ -50,7 +50,7 @@ const number = (value: number) => value.toLocaleString('en-GB');
 const word = (value: number) => WORDS[value] ?? number(value);
 const seconds = (ms: number) => `${number(ms / SECOND)} s`;
 const mib = (bytes: number) => `${number(bytes / MIB)} MiB`;
-/** Whole units that last at least as long, as one writes them: `two minutes`, `half an hour`. */
+/** Returns a time rounded up to whole units, as the pages write it, such as `two minutes`. */
 const atLeast = (ms: number, unitMs: number, unit: string) => `${word(Math.ceil(ms / unitMs))} ${unit}`;
 const every = (ms: number, unitMs: number, unit: string) => (ms === unitMs ? unit : `${word(ms / unitMs)} ${unit}s`);
 
@@ -63,11 +63,11 @@ const delayMs = (n: number) => (getSweepResumeAt(afterTries(n)) ?? NaN) - failed
 const readLimitMs = getTimeLimitMs(listOptions, false);
 const createLimitMs = getTimeLimitMs(writeOptions, true);
 const firstResumeMs = LEASE_DURATION_MS + SWEEP_WAIT_MS;
-/** How long the sweep needs for all its resumes, and a creation for its work. */
+/** The time limit of a creation, plus the longest wait for each resume by the sweep. */
 const recoveryMs =
   createLimitMs + Array.from({ length: tries - 1 }, (_, n) => delayMs(n + 1) + SWEEP_WAIT_MS).reduce((a, b) => a + b);
 
-/** Returns what a file of the repository has at a group of a pattern. @throws Error if it has nothing there */
+/** Returns the number that the group of a pattern matches in a file of the repository. @throws Error if the file does not match */
 function read(path: string, pattern: RegExp): number {
   const value = pattern.exec(readFileSync(path, 'utf8'))?.[1];
   if (value === undefined) throw new Error(`${path} does not match ${String(pattern)}`);
@@ -77,7 +77,7 @@ function read(path: string, pattern: RegExp): number {
 const MONITORING = 'deploy/monitoring';
 const percent = (slo: string) => `${number(100 * read(`${MONITORING}/slos/${slo}.json`, /"goal": ([\d.]+)/))} %`;
 const readAlert = (alert: string, pattern: RegExp) => read(`${MONITORING}/alerts/${alert}.json`, pattern);
-/** Returns how many times too fast an alert lets a range of time use up the error budget. */
+/** Returns the burn rate above which an alert fires: how many times faster than allowed errors use up the error budget. */
 const burnRate = (range: string) => {
   const errors = readAlert('reads-fail', new RegExp(`\\[${range}\\].*?> (0\\.\\d+)`));
   return Math.round(errors / (1 - read(`${MONITORING}/slos/read-availability.json`, /"goal": ([\d.]+)/)));
@@ -205,7 +205,7 @@ const CHOSEN = [
   'work on up to three keys',
 ];
 
-/** Matches a number, or a number word, before the unit of a measure, or before a noun that the service limits. */
+/** Matches a number or a number word before a unit or before a noun that the service limits, and phrases such as `every minute`. */
 const QUANTITY =
   /(?<![\w/.#,-])(?:(?:\d[\d,]*(?:\.\d+)?|half an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|twenty|thirty|dozen|hundred|thousand)(?: to \w+)?[ -](?:\w+ )?(?:s|ms|seconds?|minutes?|hours?|days?|KiB|MiB|GiB|KB|MB|GB|bytes|characters|levels|%|tries|times|products|orders|entries|requests|creations|keys)(?!\w)|(?:every|an?) (?:minute|hour|day)(?!\w))/gi;
 
@@ -216,7 +216,7 @@ const pages = ['README.md', ...globSync('docs/*.md').filter((path) => path !== '
     text: readFileSync(path, 'utf8').replace(/^ *```[^]*?^ *```/gm, (block) => block.replace(/./g, ' ')),
   }));
 
-/** Matches the text of a link to the source of a figure: the page of what was measured, or another site. */
+/** Matches a link to the source of a figure: docs/performance.md or another site. */
 const SOURCED = /\[[^\]]*\]\((?:https:|(?:docs\/)?performance\.md)[^)]*\)/g;
 
 function findSpans(text: string): [from: number, to: number][] {

@@ -6,7 +6,10 @@ import { blocks, documents } from '../harness/blocks';
 import { runProgramSync } from '../../dev/run/programs';
 import { cleanUp, temporaryFolder } from '../harness/local-server';
 
-/** Runs the commands of the pages in bash, with programs that stand in for Google's, Firebase's and GitHub's. */
+/**
+ * Runs the commands that add an API key in bash, with stand-ins for gcloud and openssl. Checks the form of the commands of
+ * all pages.
+ */
 
 let folder: string;
 beforeEach(() => (folder = temporaryFolder()));

@@ -139,7 +139,7 @@ function checkTries(before: KeyRecord, { status, owner, failure_cause, failed_tr
   }
 }
 
-/** Returns an empty array for a document that is neither a key record nor a list. */
+/** Returns the change of a key record or a list, and an empty array for any other document. */
 function toChange(change: CommittedChange): Change[] {
   const [, path = ''] = change.name.split('/documents/');
   const [collection = '', id = '', ...below] = path.split('/');

@@ -54,7 +54,7 @@ async function startFakeGoogleCloud(firestorePort: number) {
   return { cloud, close };
 }
 
-test('a read and a creation return 200 when the metadata server refuses the renewal of a token on both channels', async () => {
+test('a read and a creation return 200 even if the metadata server refuses to renew the tokens of both channels for a while', async () => {
   const { firestore, close } = await startDeployedPackage();
   const { cloud, close: closeCloud } = await startFakeGoogleCloud(firestore.port);
   const env = {

@@ -137,7 +137,7 @@ test.each([
   ['read', read],
   ['creation', () => create('outage')],
 ])(
-  'a %s that began in an outage gets 200 after it, and its channel tries to connect often until then',
+  'a %s that began in an outage gets 200 when the outage ends, and its channel tries to connect often until then',
   async (_, call) => {
     // Retries as long as in production outlast this outage. The test checks only how often the channel tries to connect.
     RETRY_MS.outage = 60_000;

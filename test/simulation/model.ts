@@ -102,7 +102,7 @@ export class ResponseModel {
     assert(own === undefined || isTouched || !isRefused, 'a request whose attempt nobody else touched is not refused');
     const isWritten = moments.slice(1).some(({ by }) => by === process.name);
     assert(own !== undefined || !isWritten, 'a request without a claim of its own writes nothing');
-    // An operator can release a completion without lists, or an attempt whose lease has expired.
+    // An operator can release an attempt that has failed, that completed without lists, or whose lease has expired.
     const isReleased = states.some((state) => isOwnAttempt(state) && state?.status === 'released');
     switch (error.code) {
       case 'idempotency_key_reused': {
@@ -145,7 +145,7 @@ export class ResponseModel {
   }
 }
 
-/** Asserts that a Retry-After promises a resume by the sweep, and that without it an operator is needed. */
+/** Asserts that a response has a Retry-After only if the attempt can continue without an operator, and lacks it only if it cannot. */
 function assertSweepPromise({ headers }: ApiError, states: readonly KeyState[]): void {
   if (headers['Retry-After'] === undefined) {
     const needsOperator = (state: KeyState) => state !== undefined && !isSwept(state);

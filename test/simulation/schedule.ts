@@ -41,7 +41,7 @@ const HOUR = 60 * MINUTE;
 /** How long deployed add price lists works before it stops itself. Here, sweeps and operators have the same time. */
 const BUDGET_MS = getTimeLimitMs(writeOptions, true);
 
-/** Runs the schedule of a seed against an empty database. @returns one line for each event @throws InvariantViolation */
+/** Runs the schedule of a seed against an empty database. @returns the trace, one line for each step @throws InvariantViolation */
 export async function runSchedule(
   seed: number,
   db: Firestore,
@@ -275,7 +275,7 @@ class Schedule {
     if (this.#failure !== undefined) throw this.#failure as Error;
   }
 
-  /** Sweeps every full minute until no key is due. No sweep leaves a key due that was due when it began. */
+  /** Sweeps every full minute until no key has a `sweep_due_at`. No sweep leaves a key due that was due when the sweep began. */
   async #heal(): Promise<void> {
     const scheduler = this.world.process('scheduler');
     for (let i = 1; i === 1 || this.#keys.some((key) => this.history.getDueAt(key) !== undefined); i += 1) {

@@ -241,7 +241,7 @@ export class Simulator {
         await landing.apply().catch((error: unknown) => this.note(landing.process, `late, refused ${codeOf(error)}`));
       }
     }
-    // Wait until the last process reaches its next gate, so that it makes no call after the schedule.
+    // Waits until the last process reaches its next gate, so that the process makes no call after the schedule.
     await this.#waitForStandstill();
   }
 
