@@ -14,7 +14,7 @@ export const systemClock = {
 
   /**
    * Creates a signal that aborts after `ms` milliseconds, or when a parent aborts. The caller must call `cancel`,
-   * or the timer stays in memory until it fires. The timer of `AbortSignal.timeout` cannot be cancelled.
+   * or the timer stays in memory until it fires. `AbortSignal.timeout` is not used, because its timer cannot be cancelled.
    *
    * @param createReason creates the reason with which the signal aborts after `ms`
    */

@@ -9,7 +9,7 @@ import { findOriginProblem } from './origins';
  * read the environment instead.
  */
 
-/** An invalid setting. Its stack is only its message, so that the loaders of functions print no stack frames. */
+/** An invalid setting. Its stack is only its message, so that the programs that load the functions print no stack frames. */
 export class ConfigError extends LoggableError {
   override readonly name = 'ConfigError';
   override readonly stack = this.message;
@@ -20,7 +20,8 @@ export const apiKeySecret = defineSecret('API_KEY');
 const corsAllowedOrigins = defineString('CORS_ALLOWED_ORIGINS', {
   default: '',
   label: 'Origins whose pages may call get warehouses',
-  description: 'Exact origins, comma-separated, such as https://dashboard.example.com. Empty: none.',
+  description:
+    'Exact origins, comma-separated, such as https://dashboard.example.com. If it is empty, no origin is allowed.',
 });
 
 export const DEFAULT_DATABASE_ID = '(default)';
@@ -46,7 +47,7 @@ export const instanceLimits = {
   maxInstances: defineInt('MAX_INSTANCES', {
     default: 20,
     label: 'Maximum number of instances of each operation',
-    description: 'Bounds the cost. The platform rejects requests beyond their capacity with 429.',
+    description: 'Bounds the cost. The platform rejects requests beyond the capacity of these instances with 429.',
   }),
 };
 
@@ -104,7 +105,7 @@ export const getFirestoreEmulator = (): string | undefined => process.env['FIRES
  * Defines a parameter that is exactly `true` or `false`. The SDK takes every other text for false, so a mistyped pause
  * would pause nothing. Reads the environment directly, for the same reason as {@link assertAllowedOrigins}.
  *
- * @throws ConfigError, which fails the start of an instance
+ * @throws ConfigError, which fails the start of an instance, and a deployment
  */
 function defineFlag(name: string, options: Parameters<typeof defineBoolean>[1]): ReturnType<typeof defineBoolean> {
   const text = process.env[name];

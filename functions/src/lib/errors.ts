@@ -124,7 +124,7 @@ const IDENTIFIER = /^\w{1,60}$/;
 const isGrpcMessage = (code: string, message: string): boolean =>
   /^\d{1,2}$/.test(code) && /^\d+ [A-Z_]+: /.test(message) && message.startsWith(`${code} `);
 
-/** Cloud Logging rejects an entry of more than 256 KiB. */
+/** A longer message is cut, because Cloud Logging rejects an entry of more than 256 KiB. */
 const MAX_REDACTED_LENGTH = 1_000;
 
 /**

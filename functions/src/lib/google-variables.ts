@@ -1,12 +1,15 @@
 /**
- * Google's libraries read many environment variables. Some change the transport, on which every time limit relies. Other
- * variables log headers, or end a program with a stack trace. google-variables.test.ts lists what the libraries read.
+ * Google's libraries read many environment variables. Some change the transport, on which every time limit relies. Others
+ * make the libraries log headers, or end a program with a stack trace. google-variables.test.ts lists what the libraries read.
  */
 
 /** Matches Google's variables. Its libraries also read variables of proxies, AWS, Node and the system, which stay. */
 const GOOGLE = /^(DEBUG_AUTH|DETECT_GCP_|FIRESTORE_|GAE_|GCE_|GCLOUD_|GCP_|GOOGLE_|GRPC_|METADATA_SERVER_)/;
 
-/** What a person or the platform may set: the target, the credentials, the metadata server, and gRPC's own options for TLS, names and traces. */
+/**
+ * What a person or the platform may set: the target, the credentials, the metadata server, and gRPC's own options, such as
+ * those for TLS, name resolution and traces.
+ */
 const ALLOWED =
   /^(FIRESTORE_EMULATOR_HOST|GCE_METADATA_(HOST|IP)|GCLOUD_PROJECT|GOOGLE_(APPLICATION_CREDENTIALS|CLOUD_PROJECT|CLOUD_QUOTA_PROJECT|EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES)|GRPC_.*|METADATA_SERVER_DETECTION)$/;
 

@@ -1,7 +1,7 @@
 import { PayloadTooLargeError, ValidationError } from './errors';
 
 /**
- * What to read of a JSON text. Nothing else of it becomes a value, so the sender cannot choose the objects that the service
+ * What to read from a JSON text. Nothing else in the text becomes a value, so the sender cannot choose the objects that the service
  * builds, or the names of their members (docs/decisions/0003-body-after-key.md).
  */
 export type Shape =
@@ -9,7 +9,7 @@ export type Shape =
   | { kind: 'scalar' }
   /** An object of which only these members are read. If the text repeats a member, the last one counts. */
   | { kind: 'object'; members: readonly Member[] }
-  /** An object whose names the sender chooses. It is read as a Map, in which the last value of each name counts. */
+  /** An object whose member names the sender chooses. It is read as a Map, in which the last value of each name counts. */
   | { kind: 'map'; values: Shape };
 
 export interface Member {
@@ -200,7 +200,7 @@ class Scanner {
     return start + 6;
   }
 
-  /** Uses `JSON.parse` for escapes. It is safe here, because V8 confuses only names of members (docs/decisions/0003-body-after-key.md). */
+  /** `JSON.parse` is safe for a single string, because V8 confuses only names of members (docs/decisions/0003-body-after-key.md). */
   #decodeString(start: number, hasEscapes: boolean, end = this.#at): string {
     return hasEscapes
       ? (JSON.parse(this.text.toString('utf8', start, end)) as string)

@@ -28,7 +28,7 @@ const REQUEST_BYTES = 2 * MIB;
 const HELD_BYTES_PER_BODY_BYTE = 5.5;
 
 /**
- * A creation counts as at least this, so that the number of small creations is bounded too. About 1,100 of them fit at
+ * A creation counts as at least this many bytes, so that the number of small creations is bounded too. About 1,100 of them fit at
  * once, so in practice only large creations are refused.
  */
 export const MIN_HELD_BYTES = MIB;

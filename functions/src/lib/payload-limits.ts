@@ -13,7 +13,7 @@ export const READ_BODY_LIMITS = { maxBytes: MIB, timeoutMs: 30_000 };
 /** The platform's maximum size, and enough time to send it at 1.2 Mbit/s. */
 export const PRICE_LISTS_BODY_LIMITS = { maxBytes: 32 * MIB, timeoutMs: 240_000 };
 
-/** Limit of the canonical JSON of a payload. Only numbers such as 1e20 make it longer than the body was. */
+/** Limit of the canonical JSON of a payload. Only numbers such as 1e20 make it longer than the inflated body. */
 export const MAX_CANONICAL_BYTES = PRICE_LISTS_BODY_LIMITS.maxBytes;
 
 /** The shortest product of a valid body, with its comma. */

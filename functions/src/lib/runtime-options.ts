@@ -18,10 +18,10 @@ const readDefaults = {
   timeoutSeconds: 120,
 } as const;
 
-/** Options of get warehouses, get markets and get teams. Their responses are usually small, so an instance serves many at once. */
+/** Options of get warehouses, get markets and get teams. Their responses are usually small, so an instance serves many requests at once. */
 export const listOptions = { ...readDefaults, memory: '512MiB', concurrency: 40 } as const;
 
-/** Options of get orders by team and supply orders invoices. Their responses can be large, so an instance serves fewer at once. */
+/** Options of get orders by team and supply orders invoices. Their responses can be large, so an instance serves fewer requests at once. */
 export const rangeOptions = { ...readDefaults, memory: '1GiB', concurrency: 16 } as const;
 
 /**

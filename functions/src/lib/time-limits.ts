@@ -26,7 +26,7 @@
  *     1,725    the running resumes stop                  getTimeLimitMs
  */
 
-/** How long gRPC waits before it pings the server of a call, and for the reply. Google's own clients ping every 30 s. */
+/** How long gRPC waits before it pings the server of a call, and how long it then waits for the reply. Google's own clients ping every 30 s. */
 export const KEEPALIVE_MS = { interval: 30_000, timeout: 10_000 };
 
 /** The timeout of a call, after which it fails with DEADLINE_EXCEEDED. */
@@ -64,7 +64,7 @@ export const RENEWAL_INTERVAL_MS = 20_000;
  */
 export const LEASE_DURATION_MS = RENEWAL_INTERVAL_MS + CALL_TIMEOUTS_MS.commit;
 
-/** Time reserved for failing an attempt: the failure is retried for as long as a claim. */
+/** Time reserved for failing an attempt, so that storing the failure is retried for as long as a claim. */
 export const FAILURE_RESERVE_MS = RETRY_MS.outage;
 
 /** Reserved for the response, after the reserve for failing the attempt. */

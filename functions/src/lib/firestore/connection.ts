@@ -21,7 +21,7 @@ const identity = (message: Buffer): Buffer => message;
 
 let connection: ReturnType<typeof openConnection> | undefined;
 
-/** Returns the connection of the process. Opens it at the first call, and again if that failed. */
+/** Returns the connection of the process. The first call opens it; if that fails, the next call tries again. */
 export function getConnection(): ReturnType<typeof openConnection> {
   connection ??= openConnection().catch((error: unknown) => {
     connection = undefined;

@@ -15,7 +15,7 @@ import { getErrorMessage, LoggableError } from '../errors';
 export function createDefaultCredentials(): ChannelCredentials {
   if (isFunctionsEmulator()) {
     throw new ConfigError(
-      'FIRESTORE_EMULATOR_HOST is not set. Start the Firestore emulator too, or set it to the address of another Firestore.',
+      'FIRESTORE_EMULATOR_HOST is not set. Start the Firestore emulator too, or set the variable to the address of another Firestore.',
     );
   }
   const account = applicationDefault();

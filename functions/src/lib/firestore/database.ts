@@ -117,7 +117,7 @@ async function waitFor<T>(clock: Clock, timeoutMs: number, response: () => Promi
 
 /**
  * Configures a new client with the channel options and credentials of the connection for queries. The
- * client tries each call once within its timeout, because the service decides on retries (retry.ts).
+ * client sends each call once, with a timeout, because the service decides on retries (retry.ts).
  */
 export function configureClient(firestore: Firestore): Firestore {
   const { read, commit, query } = CALL_TIMEOUTS_MS;
@@ -137,7 +137,7 @@ export function configureClient(firestore: Firestore): Firestore {
   const authentication = hasEmulator ? {} : { sslCreds: createDefaultCredentials() };
   firestore.settings({
     clientConfig: { interfaces },
-    // Overrides FIRESTORE_PREFER_REST, because only gRPC has the timeouts, the single tries and the pings.
+    // Overrides FIRESTORE_PREFER_REST, because only gRPC has the timeouts, the calls without retries and the pings.
     preferRest: false,
     // Without this option the SDK's transport repeats a streaming call after any error before a response.
     gaxServerStreamingRetries: true,

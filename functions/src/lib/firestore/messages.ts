@@ -39,7 +39,7 @@ export function encodeRunQueryRequest(
   const request: Request.IRunQueryRequest = {
     parent,
     structuredQuery: {
-      // To continue after a document, the query needs the values of this document by which it is ordered.
+      // To continue after a document, the service needs the document's values of the fields in `orderBy`.
       select: { fields: [...fields, ...orderBy].map(toField) },
       from: [{ collectionId: collection }],
       where: where.length === 0 ? null : toAndFilter(where),

@@ -18,8 +18,9 @@ const MAX_BATCH_BYTES = 1024 * 1024;
  * after the last document, with the read time of that document. It fails if retries bring no document
  * for a minute.
  *
- * @throws an error of {@link getConnection}; the last error of a call if no retry follows; the signal's reason as soon
- * as the signal aborts. If it aborts during a pause, but not for a stop, the last error is thrown instead.
+ * @throws an error of {@link getConnection} or {@link decodeDocument}; the last error of a call if no retry follows; the
+ * signal's reason as soon as the signal aborts. If it aborts during a pause, but not for a stop, the last error is thrown
+ * instead.
  */
 export async function* streamQuery<T>(
   context: WorkContext,

@@ -5,7 +5,7 @@ import { StoppedError } from '../errors';
 import { MAX_PAUSE_MS, RETRY_MS, type RetryLimit } from '../time-limits';
 
 /**
- * Retries calls to Firestore after transient errors, within the limits of time-limits.ts. What is retried must
+ * Retries calls to Firestore after transient errors and conflicts, within the limits of time-limits.ts. What is retried must
  * be safe to execute twice: a read, a write of fixed values to fixed ids, or an event of a key, which reads the
  * key record each time.
  */
@@ -25,7 +25,7 @@ const TRANSIENT_CODES = new Set<unknown>([
 const CONFLICT_CODES = new Set<unknown>([status.ALREADY_EXISTS, status.FAILED_PRECONDITION]);
 
 const INITIAL_PAUSE_MS = 250;
-/** Pauses begin longer after an overload, which a quick retry would make worse. */
+/** The first pause after an overload is longer, because a quick retry would make the overload worse. */
 const INITIAL_OVERLOAD_PAUSE_MS = 1_000;
 
 /**

@@ -7,9 +7,9 @@ import {
 } from '@grpc/grpc-js';
 
 /**
- * Makes each streaming call of the Firestore SDK a single try. After some errors, the SDK tries such a
- * call up to five times. During the pauses, 4 to 12 s in total, the caller would not learn what
- * Firestore responded (docs/decisions/0005-own-retries.md).
+ * Makes the Firestore SDK send each streaming call once. After some errors, it would otherwise send the call up to five
+ * times. During the pauses, 4 to 12 s in total, the caller would not learn what Firestore responded
+ * (docs/decisions/0005-own-retries.md).
  */
 
 /** The SDK never repeats a streaming call after this code. */

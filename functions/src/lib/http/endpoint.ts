@@ -86,7 +86,10 @@ async function handleRequest<Body>(
   });
 }
 
-/** Holds the share of memory until the work has ended, even if the client has left or the instance no longer waits. */
+/**
+ * Runs the pipeline, sends its response, and then releases the share of memory. If the client leaves or the instance stops
+ * waiting before that, the work keeps its share until it ends.
+ */
 async function answerRequest<Body>(endpoint: Endpoint<Body>, exchange: Exchange): Promise<HandlerResult> {
   try {
     const result = await runPipeline(endpoint, exchange);
@@ -97,7 +100,7 @@ async function answerRequest<Body>(endpoint: Endpoint<Body>, exchange: Exchange)
   }
 }
 
-/** As nginx does, the service logs this status if the client left before the response was complete. It is never sent. */
+/** As nginx does, the service logs this status if the client left early and no error occurred. It is never sent. */
 const CLIENT_GONE_STATUS = 499;
 
 /** The request ids that a client can choose: short, printable, and safe to log. */

@@ -110,7 +110,7 @@ async function readAndScan<Body>(
       retryAfterMs: BUSY_RETRY_AFTER_MS,
     });
   }
-  // A stopping instance refuses a request that would write, because its handler has not begun yet.
+  // A stopping instance refuses a request that would write, which is safe, because its handler has not begun yet.
   const parent = writes ? AbortSignal.any([signal, shutdown.refuseWrites.signal]) : signal;
   const bytes = await readBody(request, body, encoding, parent);
   if (writes) share.tryResize(toHeldBytes(bytes.length));

@@ -18,7 +18,7 @@ export interface RequestBody<Body> {
   /** Milliseconds in which a client must send the body. */
   timeoutMs: number;
   shape: Shape;
-  /** @param value what the shape reads of the body. @throws ValidationError */
+  /** @param value what the shape reads from the body. @throws ValidationError */
   parse: (value: unknown) => Body;
 }
 
@@ -75,7 +75,7 @@ export async function readBody(
   }
 }
 
-/** @returns what the shape reads of a body. @throws ValidationError with the path `body`, PayloadTooLargeError */
+/** @returns what the shape reads from a body. @throws ValidationError with the path `body`, PayloadTooLargeError */
 export function scanBody(bytes: Buffer, shape: Shape): unknown {
   if (!isUtf8(bytes)) throw invalidBody('Expected UTF-8, received other bytes');
   return scanJson(bytes, shape, MAX_PRODUCTS);

@@ -33,7 +33,7 @@ const KEPT_HEADERS = new Set([
   'origin',
   'x-api-key',
   'x-request-id',
-  // of the platform: well-formed ones of LOGGED_HEADERS, and those that say which schedule calls the sweep
+  // of the platform: well-formed ones of LOGGED_HEADERS, and those that say which job calls the sweep, and for which time
   'function-execution-id',
   'traceparent',
   'x-cloud-trace-context',

@@ -29,7 +29,7 @@ export function createPriceListLogger(request_id: string) {
   return {
     claimed: (attempt: AttemptFields) => log('INFO', 'price_list_claimed', attempt),
     completed: (attempt: CompletedFields) => log('INFO', 'price_list_completed', attempt, toCompletionFields(attempt)),
-    /** The log line of the request has the stack. @param needsOperator whether the sweep does not resume the attempt */
+    /** The log line of the request has the stack of the error. @param needsOperator whether the sweep does not resume the attempt */
     failed: (attempt: AttemptFields, reason: string, needsOperator: boolean) =>
       log('ERROR', 'price_list_failed', attempt, { reason, ...toOperatorField(needsOperator) }),
     /** @param key_outcome the kind of `KeyOutcome` that the attempt got instead of its own completion or failure */

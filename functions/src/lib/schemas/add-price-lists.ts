@@ -27,7 +27,7 @@ export const productPricesSchema = z
 export type ProductPrices = z.output<typeof productPricesSchema>;
 
 /**
- * The whole request. {@link parsePriceLists} uses only its parts, because zod's record drops a `__proto__` key, takes
+ * The whole request. {@link parsePriceLists} uses only its parts, because zod's record drops a `__proto__` member, takes
  * seconds for 500,000 products, and collects the errors of all of them.
  */
 export const addPriceListsRequestSchema = z
@@ -70,7 +70,7 @@ export interface PriceListSubmission {
 export const MAX_FIELD_ERRORS = 100;
 
 /**
- * @param body what {@link addPriceListsRequestSchema} reads of a JSON text
+ * @param body what {@link priceListsShape} reads from a JSON text
  * @throws ValidationError with at most {@link MAX_FIELD_ERRORS} errors, those of `info` first
  */
 export function parsePriceLists(body: unknown): PriceListSubmission {

@@ -44,7 +44,7 @@ export const textField = z
   });
 
 /**
- * Returns what a schema reads of a JSON text: the members that its objects declare, and the values of its records.
+ * Returns what to read from a JSON text for a schema: the members that its objects declare, and the values of its records.
  *
  * @throws Error for a kind of schema that no body has so far, because its values might not be read
  */
