@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sends a price list until the service has created its lists, another try would not help, or the time for retries is over.
+"""Sends a price list until the service has created its lists, another request would not help, or the time for retries is over.
 
     pip install -r requirements.txt
     BASE_URL=https://... API_KEY=... python3 add-price-list.py [--allow-other-currency] FILE
@@ -109,7 +109,7 @@ def refuse_duplicates(members):
 
 
 def look_for_duplicates(payload):
-    """Looks at the text, because a parser keeps only one of two equal names. The service judges a file that is not valid JSON."""
+    """Looks at the text, because a parser keeps only one of two equal names. A file that is not valid JSON passes, because the service rejects it."""
     try:
         json.loads(payload, object_pairs_hook=refuse_duplicates)
     except (ValueError, RecursionError):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sends a price list until the service has created its lists, another try would not help, or the time for retries is over.
+# Sends a price list until the service has created its lists, another request would not help, or the time for retries is over.
 #
 #     BASE_URL=https://... API_KEY=... bash add-price-list.sh [--allow-other-currency] FILE
 #
@@ -23,7 +23,7 @@ header() {
   LC_ALL=C awk -v name="$1:" '/^HTTP/ { v = "" } tolower($1) == name { v = $2 } END { gsub(/[^!-~]/, "", v); print v }' "$folder/headers"
 }
 
-# The stream has both of two equal identifiers, of which jq otherwise keeps one. The service judges a file that is not valid JSON.
+# The stream of jq has both of two equal identifiers, but its values have only one. A file that is not valid JSON passes, because the service rejects it.
 in_text=$(jq --null-input --stream 'reduce (inputs | select(length == 1 and (.[0] | length) == 3 and .[0][0] == "products")) as $_ (0; . + 1)' "$1" 2>/dev/null) &&
   kept=$(jq '.products | to_entries | map(select(.value | objects | length > 0)) | length' "$1" 2>/dev/null) && [[ $kept =~ ^[0-9]+$ && $in_text != "$kept" ]] &&
   finish 1 'Correct it first: a product identifier occurs twice'
@@ -34,7 +34,7 @@ done
 give_up_at=$((SECONDS + ${RETRY_SECONDS:-1800})) # longer than the service takes for the largest list
 while :; do
   : >"$folder/headers" && : >"$folder/body" || finish 64 'No space for temporary files'
-  # curl retries 408, 429 and some 5xx itself. Its waits double, so a wait that begins in the first half ends in time.
+  # curl retries 408, 429 and some 5xx itself. Its waits double, so a wait that begins in the first half of the time left ends within that time.
   half=$(((give_up_at - SECONDS) / 2))
   status=$(curl --disable --globoff --no-progress-meter --fail-with-body --max-time "${REQUEST_SECONDS:-1260}" --max-filesize 1000000 \
     --retry $((half > 0 ? 1000 : 0)) --retry-max-time "$half" --dump-header "$folder/headers" --output "$folder/body" \

@@ -11,10 +11,12 @@ export const errorDescriptions: Record<ErrorCode, string> = {
   method_not_allowed:
     'The operation does not accept this method. Use the method that `Allow` names. `HEAD` gets 405 too.',
   request_timeout: 'The body did not arrive in time. Send it again.',
-  idempotency_key_reused: 'The `boq_list_id` belongs to a different payload. Do not retry: use a new identifier.',
-  request_in_progress: 'The service is still processing this payload. Send it again after the time in `Retry-After`.',
+  idempotency_key_reused:
+    '`Idempotency key already used with a different payload`: the `boq_list_id` belongs to a different payload. Do not retry: use a new `boq_list_id`.',
+  request_in_progress:
+    '`Request is already being processed or requires review`: if the service is still processing this payload, send it again after the time in `Retry-After`.',
   review_required:
-    'An earlier attempt failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support. If the operator has just released the `boq_list_id`, send the request again, which starts a new creation.',
+    'If an earlier attempt failed, you get the same text. With `Retry-After` the service continues the attempt without an operator: send the request again after that time. Without the header an operator has to act: contact support. If the operator has just released the `boq_list_id`, send the request again, which starts a new creation.',
   payload_too_large:
     'The body is too large as sent or inflated, has too many products, or is too large to be stored. `X-Payload-Limit-Scope` and `X-Payload-Limit-Bytes` name the limit.',
   api_key_not_configured: '`API key is not configured`: contact support.',
@@ -22,8 +24,9 @@ export const errorDescriptions: Record<ErrorCode, string> = {
     '`Price lists could not be created; the request requires review`: the creation failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support.',
   internal_error: '`Internal error`: the service failed. Send the request again, which is safe for every operation.',
   too_many_price_lists:
-    'The instance is creating as many price lists as its memory can hold. Send the request again after the time in `Retry-After`.',
-  writes_paused: 'An operator has paused price lists. Send the request again after the time in `Retry-After`.',
+    '`Too many price lists at once`: the instance is creating as many price lists as its memory can hold. Send the request again after the time in `Retry-After`.',
+  writes_paused:
+    '`Price lists are paused`: an operator has paused them. Send the request again after the time in `Retry-After`.',
 };
 
 /** Headers that an error response can have besides the common ones. */

@@ -26,7 +26,7 @@ if (!/^\d{1,5}$/.test(PORT) || Number(PORT) > 65_535) stop(`PORT must be a numbe
  * @param operation getMarkets (all markets), getTeams (all teams), getOrdersByTeam or supplyOrdersInvoices
  * @param teamId the team whose orders or invoices the page asks for; undefined for markets and teams
  */
-// eslint-disable-next-line @typescript-eslint/no-unused-vars -- for the check that replaces this one
+// eslint-disable-next-line @typescript-eslint/no-unused-vars -- The parameters are for the function that replaces this one.
 async function mayRead(request, operation, teamId) {
   return true;
 }
@@ -93,7 +93,10 @@ async function sendFile(response, name, type) {
   response.writeHead(200, { ...headers, 'Content-Type': type, 'Cache-Control': 'no-cache' }).end(content);
 }
 
-/** Forwards a 200 or 400 as it arrives, and sends 502 otherwise. Aborts the read if the page closes its connection. */
+/**
+ * Forwards a 200 or 400 as it arrives, and sends 502 otherwise. An error in the middle of a response breaks the connection
+ * to the page. Aborts the read if the page closes its connection.
+ */
 async function sendRead(response, method, operation, query) {
   const pageLeft = new AbortController();
   response.once('close', () => pageLeft.abort());

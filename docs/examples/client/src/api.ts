@@ -17,7 +17,7 @@ export interface paths {
          * Add price lists
          * @description Creates a price list and an expected forward cost list for a market, exactly once for each `boq_list_id`. Both lists have one entry for each product.
          *
-         *     Sending the same payload again is always safe. Once the lists are created, you get the first response, byte for byte, with `Idempotent-Replayed: true`. Key order, `1` or `1.0`, `usd` or `USD`, and unknown fields make no difference.
+         *     Sending the same payload again is always safe. Once the lists are created, you get the first response, byte for byte, with `Idempotent-Replayed: true`. The order of members, `1` or `1.0`, `usd` or `USD`, and unknown fields make no difference.
          *
          *     Both lists have the market's currency. The service uses the request's `currency_iso` only if the market has no currency.
          *
@@ -627,11 +627,11 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /**
-             * @description The `boq_list_id` belongs to a different payload. Do not retry: use a new identifier.
+             * @description `Idempotency key already used with a different payload`: the `boq_list_id` belongs to a different payload. Do not retry: use a new `boq_list_id`.
              *
-             *     The service is still processing this payload. Send it again after the time in `Retry-After`.
+             *     `Request is already being processed or requires review`: if the service is still processing this payload, send it again after the time in `Retry-After`.
              *
-             *     An earlier attempt failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support. If the operator has just released the `boq_list_id`, send the request again, which starts a new creation.
+             *     If an earlier attempt failed, you get the same text. With `Retry-After` the service continues the attempt without an operator: send the request again after that time. Without the header an operator has to act: contact support. If the operator has just released the `boq_list_id`, send the request again, which starts a new creation.
              */
             409: {
                 headers: {
@@ -676,9 +676,9 @@ export interface operations {
                 };
             };
             /**
-             * @description An operator has paused price lists. Send the request again after the time in `Retry-After`.
+             * @description `Price lists are paused`: an operator has paused them. Send the request again after the time in `Retry-After`.
              *
-             *     The instance is creating as many price lists as its memory can hold. Send the request again after the time in `Retry-After`.
+             *     `Too many price lists at once`: the instance is creating as many price lists as its memory can hold. Send the request again after the time in `Retry-After`.
              */
             503: {
                 headers: {

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { EnvHttpProxyAgent, request, type Dispatcher } from 'undici';
 
-/** Sends a request until it succeeds, another try would not help, or the time is over. The rules are in docs/integration-guide.md. */
+/** Sends a request until it succeeds, another request would not help, or the time for retries is over. The rules are in docs/integration-guide.md. */
 
 const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
 const TRANSIENT_STATUSES = [408, 429, 500, 502, 503, 504];
@@ -21,7 +21,7 @@ function getDispatcher(): Dispatcher {
   return (dispatcher ??= new EnvHttpProxyAgent({ ...AGENT_OPTIONS, ...proxies }));
 }
 
-/** Returns the address of a proxy. Without a scheme it is an HTTP proxy, as for curl. @throws TypeError */
+/** Returns the address of a proxy; empty without one. Without a scheme it is an HTTP proxy, as for curl. @throws TypeError */
 function readProxy(name: 'http_proxy' | 'https_proxy'): string {
   const value = process.env[name] ?? process.env[name.toUpperCase()] ?? '';
   const address = /^$|:\/\//.test(value) ? value : `http://${value}`;
@@ -60,7 +60,7 @@ export interface SendOptions {
 
 type Outgoing = Pick<Dispatcher.RequestOptions, 'method' | 'headers' | 'body'>;
 
-/** @returns the JSON of a 200 response; undefined if it is not JSON */
+/** @returns the JSON of a 200 response; undefined if it is not JSON. @throws the error of the last request, or the reason of `signal` */
 export async function send(url: string, outgoing: Outgoing, timeoutMs: number, options: SendOptions): Promise<unknown> {
   const { retryForMs = timeoutMs * 1.5, requestTimeoutMs = timeoutMs + 60_000, onRetry, signal } = options;
   const startedAt = performance.now();
@@ -89,7 +89,7 @@ async function sendOnce(url: string, outgoing: Outgoing & { signal: AbortSignal 
   throw new HttpError(statusCode, text, json, headers['x-request-id']?.toString(), headers['retry-after']?.toString());
 }
 
-/** @returns ms until the next try, at least a second; Infinity if another try would not help */
+/** @returns ms until the next request, at least a second; Infinity if another request would not help */
 function getDelayMs(error: Error & { code?: string | number }, tries: number): number {
   const increasing = Math.min(1000 * 2 ** (tries - 1), 30_000);
   // Without a response, the outcome is unknown, and sending the request again is safe. An error without a code is not a network error.

@@ -33,14 +33,18 @@ type Calls = { readonly [Name in OperationName]: Call<Name> };
 
 /** One method for each operation. */
 export interface Client extends Omit<Calls, 'addPriceLists'> {
-  /** @throws UnusableListsError if no list was created, or if the lists have a different currency from the request's and `allowOtherCurrency` is not true */
+  /**
+   * @throws UnusableListsError if no list was created, or if the lists have a different currency from the request's and
+   *   `allowOtherCurrency` is not true
+   * @throws HttpError, or the error of the last request, as every operation does
+   */
   readonly addPriceLists: (
     body: RequestBody<'addPriceLists'>,
     options?: CallOptions & { allowOtherCurrency?: boolean },
   ) => Promise<CreatedPriceLists>;
 }
 
-/** The service stored no list, or stored the lists in a different currency. `cause` is the response. */
+/** The service created no list, or stored the lists in a different currency from the request's. `cause` is the response. */
 export class UnusableListsError extends Error {
   override readonly name = 'UnusableListsError';
 }
