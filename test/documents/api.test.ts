@@ -18,7 +18,10 @@ import { MAX_STORED_BYTES } from '../../functions/src/price-lists/payload';
 import { getAttemptWaitMs, SWEEP_WAIT_MS } from '../../functions/src/price-lists/schedule';
 import { headers } from '../../dev/generate/openapi/headers';
 
-/** Compares what is written by hand in docs/api.md and docs/data-model.md with docs/openapi.json, and with the collections, errors and limits of the code. */
+/**
+ * Compares what the pages say about the API and the stored data with docs/openapi.json, and with the collections, errors and
+ * limits of the code.
+ */
 
 interface Body {
   headers?: Record<string, unknown>;

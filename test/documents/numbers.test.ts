@@ -38,8 +38,8 @@ import { failed } from '../harness/key-records';
 
 /**
  * Tests the quantities in the pages. Each stands in a phrase of one of the two tables below, in the text of a link to its
- * source, or on docs/performance.md, which has what was measured. The first table computes its phrases from the constants of
- * the service. So if a constant changes, no phrase has the old quantity any more, and the test fails.
+ * source, or on docs/performance.md, which has what was measured. The first table computes its phrases from constants of the
+ * code and from other files. So if a value changes there, no phrase has the old quantity any more, and the test fails.
  */
 
 const [SECOND, MINUTE, HOUR, DAY, MIB] = [1_000, 60_000, 3_600_000, 86_400_000, 1024 * 1024];
@@ -77,7 +77,10 @@ function read(path: string, pattern: RegExp): number {
 const MONITORING = 'deploy/monitoring';
 const percent = (slo: string) => `${number(100 * read(`${MONITORING}/slos/${slo}.json`, /"goal": ([\d.]+)/))} %`;
 const readAlert = (alert: string, pattern: RegExp) => read(`${MONITORING}/alerts/${alert}.json`, pattern);
-/** Returns the burn rate above which an alert fires: how many times faster than allowed errors use up the error budget. */
+/**
+ * Returns the burn rate above which an alert fires: the share of requests that fail in a time range, divided by the share
+ * that the objective allows.
+ */
 const burnRate = (range: string) => {
   const errors = readAlert('reads-fail', new RegExp(`\\[${range}\\].*?> (0\\.\\d+)`));
   return Math.round(errors / (1 - read(`${MONITORING}/slos/read-availability.json`, /"goal": ([\d.]+)/)));
@@ -92,7 +95,7 @@ const PRODUCT = `"${'x'.repeat(16)}":{"price_list_price":469.32,"expected_forwar
 const SAMPLE = 'docs/examples/price-list.json';
 const sampleProducts = (JSON.parse(readFileSync(SAMPLE, 'utf8')) as { products: object }).products;
 
-/** Phrases whose quantities the service determines. */
+/** Phrases whose quantities come from constants of the code or from other files. */
 const COMPUTED = [
   // Tries and resumes
   `until ${word(tries)} tries have failed`,
@@ -175,7 +178,7 @@ const COMPUTED = [
   `growth by ${read('test/fuzz/fuzz.test.ts', /MORE_MEMORY = (\d+) \*/)} MiB`,
 ];
 
-/** Phrases whose quantities follow from no constant. */
+/** Phrases whose quantities no constant and no other file determines. */
 const CHOSEN = [
   // Examples
   'A request: Two products',

@@ -41,7 +41,7 @@ describe('the commands that add an API key', () => {
   const STORED = `acme:${'0'.repeat(64)}`;
   const gcloud = `echo '# Acme GmbH'; echo '${STORED}'`;
 
-  test('write the lines of the secret, and the digest of the new API key', () => {
+  test('write the lines of the secret, and a line with the digest of the new API key', () => {
     expect(runCommands(code, { gcloud }).status).toBe(0);
     const key = readFile('key')?.trim() ?? '';
     expect(key).toMatch(/^[\da-f]{64}$/);

@@ -40,7 +40,7 @@ export async function checkInvariants(db: Firestore, submitted: readonly PriceLi
   }
 }
 
-/** Returns the violations that the audit finds, without those of `lease` and `sweep_due_at`, which hold only if sweeps run. */
+/** Returns the violations that the audit finds, without those of `lease` and `sweep_due_at`, because these rules hold only if sweeps run. */
 async function findViolations(db: Firestore): Promise<string[]> {
   const violations: Violation[] = [];
   const context = createWorkContext(new AbortController().signal);

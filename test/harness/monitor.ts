@@ -12,7 +12,7 @@ export interface KeyMoment {
   state: KeyState;
   /** The name of the process that committed, or undefined if it is not known. */
   by: string | undefined;
-  /** When the sweep must check the record, or undefined for never. */
+  /** When the key becomes due, or undefined for never. */
   sweepDueAt: unknown;
 }
 
@@ -68,7 +68,7 @@ export class KeyMonitor {
     return this.#momentsOf(key).at(-1)?.state;
   }
 
-  /** Returns when the sweep must check the key, or undefined for never. */
+  /** Returns when the key becomes due, or undefined for never. */
   getDueAt(key: string): number | undefined {
     return this.#momentsOf(key).at(-1)?.sweepDueAt as number | undefined;
   }

@@ -75,7 +75,7 @@ const create = async (boq_list_id: string) =>
 /** Sends a read, which uses the service's own channel, and a creation, which uses the SDK's channel. */
 const callBoth = (key: string) => Promise.all([read(), create(key)]);
 
-/** @returns the results of a sweep, without the keys */
+/** Runs a sweep. @returns its results, without the keys */
 async function runSweep(): Promise<string[]> {
   const context = createWorkContext(new AbortController().signal);
   const results: string[] = [];
@@ -139,7 +139,7 @@ test.each([
 ])(
   'a %s that began in an outage gets 200 when the outage ends, and its channel tries to connect often until then',
   async (_, call) => {
-    // Retries as long as in production outlast this outage. The test checks only how often the channel tries to connect.
+    // Retries that last as long as in production outlast this outage. The test checks only how often the channel tries to connect.
     RETRY_MS.outage = 60_000;
     isOutOfReach = true;
     disconnect();

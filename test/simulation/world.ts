@@ -176,7 +176,7 @@ export class Simulator {
     return process;
   }
 
-  /** Runs the work of a process, and aborts it after `budgetMs`. @throws ProcessCrashed when the process dies */
+  /** Runs the work of a process, and aborts it after `budgetMs`. @throws the error of `work`, or ProcessCrashed when the process dies */
   async run<T>(process: Process, budgetMs: number, work: () => Promise<T>): Promise<T> {
     const { ending } = process;
     const endBudget = () => ending.abort(new DOMException('simulated end of the budget', 'TimeoutError'));

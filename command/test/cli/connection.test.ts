@@ -57,7 +57,7 @@ describe('the default project of .firebaserc', () => {
   afterEach(() => process.chdir(folder));
   afterAll(cleanUp);
 
-  test('is used, also after a byte order mark', () => {
+  test('is used, even after a byte order mark', () => {
     writeFileSync('.firebaserc', '\ufeff{"projects":{"default":"mine","other":"theirs"},"targets":{}}');
     expect(resolveTarget({}).project).toBe('mine');
   });

@@ -70,7 +70,7 @@ async function delayEntries(key: string, until?: Promise<unknown>) {
   });
 }
 
-test('Ctrl-C fails a resume without counting a try, ends the command within 8 s, and says who resumes the key', async () => {
+test('Ctrl-C fails a resume without counting a failed try, ends the command within 8 s, and says who resumes the key', async () => {
   await failAttempt('a');
   const hung = await delayEntries('a');
   const resume = start('resume', 'a', '--yes');

@@ -20,12 +20,12 @@ test('package.json lets only esbuild run its install script, and denies that to 
   expect(Object.entries(manifest.allowScripts).filter(([, isAllowed]) => isAllowed)).toEqual([['esbuild', true]]);
 });
 
-// npm adds an older copy, with its own client, as soon as a peer dependency requires one.
+// npm adds an older copy, with its own client, as soon as a peer dependency requires an older version.
 test.each(['firebase-admin', '@google-cloud/firestore'])('the lock file has one copy of %s', (name) => {
   expect(toEntries(lock.packages).filter(([path]) => path.endsWith(`node_modules/${name}`))).toHaveLength(1);
 });
 
-test('production installs at most 130 packages, and none of them runs a script', () => {
+test('production installs at most 130 packages, and none of them has an install script', () => {
   const { packages } = JSON.parse(readFileSync(`${DEPLOY_PACKAGE}/package-lock.json`, 'utf8')) as typeof lock;
   const installed = toEntries(packages).filter(([path, { dev }]) => path !== '' && dev !== true);
   expect(installed.filter(([, { hasInstallScript }]) => hasInstallScript === true)).toEqual([]);

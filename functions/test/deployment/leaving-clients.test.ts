@@ -67,7 +67,7 @@ async function leave(port: number, { method, headers, json }: Sent, encoding: st
   socket.destroy();
 }
 
-/** The collection that an operation reads. */
+/** The collection of each operation that reads. */
 const COLLECTIONS: Partial<Record<OperationName, string>> = {
   getMarkets: 'markets',
   getTeams: 'teams',

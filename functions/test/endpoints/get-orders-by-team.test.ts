@@ -87,7 +87,7 @@ describe('get orders by team', () => {
     expect(await ordersOf({ ...JANUARY, team_id: 'nobody' })).toEqual({ count: 0, orders: {} });
   });
 
-  test('returns nothing for a team id of 1,500 bytes or more, without a call to Firestore', async () => {
+  test('returns no orders for a team id of 1,500 bytes or more, without a call to Firestore', async () => {
     const calls = service.recordCalls();
     for (const team_id of ['x'.repeat(1_500), 'é'.repeat(750), 'x'.repeat(10_000)]) {
       expect(await ordersOf({ ...JANUARY, team_id })).toEqual({ count: 0, orders: {} });

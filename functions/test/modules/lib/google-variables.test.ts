@@ -17,7 +17,7 @@ const LIBRARIES = [
   'google-logging-utils/build',
 ];
 
-/** What a program does with a variable. */
+/** The variables by their purpose. Programs of this repository remove only those under `removed`. */
 const VARIABLES = {
   /** removeGoogleVariables removes these variables, because they can change the transport, log headers or stop the program. */
   removed: [

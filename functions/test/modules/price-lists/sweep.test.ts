@@ -208,7 +208,7 @@ describe('a sweep', () => {
     expect(calls.filter(isDueQuery)).toHaveLength(1);
   });
 
-  test('counts a resume that cannot read its payload as a failed try, deferred after a transient error and left after a permanent one', async () => {
+  test('counts a resume that cannot read its payload as a failed try, and reports the key as deferred after a transient error and as left after a permanent one', async () => {
     await fail('a', { ...STOPPED, failed_tries: 0 });
     const fault = failPayloadReads('UNAVAILABLE');
     expect((await runSweep()).results).toMatchObject([
@@ -299,7 +299,7 @@ describe('a sweep', () => {
     expect(results.map(({ key, result }) => `${key} ${result}`)).toEqual(['b deferred', 'b resumed', 'a resumed']);
   });
 
-  test('that is stopped fails its running attempts without counting a try, and starts no other resume', async () => {
+  test('that is stopped fails its running attempts without counting a failed try, and starts no other resume', async () => {
     for (const key of ['a', 'b', 'c', 'd', 'e']) await fail(key, STOPPED);
     const stop = new AbortController();
     atCommit(database, isEntries, () => stop.abort(new StoppedError('this instance stops')));

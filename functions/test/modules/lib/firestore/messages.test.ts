@@ -2,7 +2,7 @@ import protobuf from 'protobufjs';
 import descriptors from '@google-cloud/firestore-api/protos/protos.json';
 import { decodeDocument } from '../../../../src/lib/firestore/messages';
 
-/** Decodes documents that protobufjs encodes by the descriptors of the Firestore SDK. */
+/** Tests the decoding of documents that protobufjs encodes by the descriptors of the Firestore SDK. */
 
 const PREFIX = 'projects/demo-price-lists/databases/(default)/documents/orders/';
 

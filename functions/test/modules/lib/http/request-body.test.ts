@@ -13,7 +13,7 @@ interface Reading {
   parent?: AbortSignal;
 }
 
-/** Accepts a text, or an object of texts and numbers. */
+/** Reads an object of scalars. A string is read as it is. */
 const SHAPE: Shape = { kind: 'map', values: { kind: 'scalar' } };
 
 async function read(
@@ -140,7 +140,7 @@ describe('the text of a body', () => {
     ['{"\\n":1,}', 8],
     ['"at position 5" secret', 16],
     ['', 0],
-  ])('%j is not JSON, and the message names its byte %d', async (text, place) => {
+  ])('%j is not JSON, and the message names the position %d', async (text, place) => {
     expect(getMessage(await send([text]))).toBe(`Expected JSON, received other text at position ${place}`);
   });
 });
