@@ -53,7 +53,7 @@ export interface EmbeddedFirestore {
   addIfEmpty(project: string, documents: readonly PlainDocument[]): Promise<number>;
   /**
    * Deletes all data of all databases and ends every open transaction. The first commit after the deletion takes its time from the
-   * clock, so the time is earlier than that of deleted documents if the clock has been set back.
+   * clock, so it can have an earlier time than the deleted documents if the clock has been set back.
    */
   clear(): void;
   /** Stops the server, and closes its connections and the data folder. */

@@ -30,7 +30,7 @@ describe('the data folder', () => {
     storage.close();
   });
 
-  it('fails a commit that it cannot store with the reason, and with a status that no client retries', async () => {
+  it('makes a commit fail if it cannot store the commit, with the reason and a status that no client retries', async () => {
     const server = await startFirestoreTestServer({ dataDir: folder });
     const printed = jest.spyOn(console, 'error').mockReturnValue(undefined);
     jest.spyOn(SqliteStorage.prototype, 'commit').mockImplementationOnce(() => {

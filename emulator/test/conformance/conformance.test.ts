@@ -6,7 +6,7 @@ import { deviations } from './deviations';
 import { connect, type Server } from './protocol';
 import { runSequence, type Answer } from './sequence';
 
-/** The recorded answers of Google's emulator, by the titles of their cases. Run record.ts after you add or change a case. */
+/** The recorded answers of Google's emulator, by the titles of their cases. Run `npm run firestore` after you add or change a case. */
 const [, ...lines] = readFileSync(`${__dirname}/recording.jsonl`, 'utf8').trimEnd().split('\n');
 const recorded = new Map(lines.map((line) => JSON.parse(line) as [string, Answer[]]));
 

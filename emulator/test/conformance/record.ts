@@ -13,7 +13,7 @@ Records the answers of Google's emulator. npm test compares the embedded Firesto
   --emulator VERSION   the emulator's version, to store in the recording`;
 
 const RECORDING = 'emulator/test/conformance/recording.jsonl';
-/** Reports an error, such as a wrong address or another program at this address. The recording stays as it was. */
+/** Reports an error, such as a recording that cannot be written. */
 function fail(error: unknown): void {
   console.error(String(error));
   process.exitCode = 1;
