@@ -5,7 +5,7 @@ import type { Operation } from './operations';
 
 /** What each error means to a client, and what to do about it. */
 export const errorDescriptions: Record<ErrorCode, string> = {
-  validation_failed: `The body breaks a rule; \`errors\` names the fields, for add price lists at most ${MAX_FIELD_ERRORS}. Correct the body before you send it again.`,
+  validation_failed: `The body, or a header that describes the body, breaks a rule. \`errors\` names the fields, for add price lists at most ${MAX_FIELD_ERRORS}. Correct the request before you send it again.`,
   invalid_api_key: 'The API key is missing or invalid. Send a valid one in the header `x-api-key`.',
   origin_not_allowed: 'The preflight came from an origin that is not allowed. Ask support to allow it.',
   method_not_allowed:
@@ -16,7 +16,7 @@ export const errorDescriptions: Record<ErrorCode, string> = {
   request_in_progress:
     '`Request is already being processed or requires review`: if the service is still processing this payload, send it again after the time in `Retry-After`.',
   review_required:
-    'If an earlier attempt failed, you get the same text. With `Retry-After` the service continues the attempt without an operator: send the request again after that time. Without the header an operator has to act: contact support. If the operator has just released the `boq_list_id`, send the request again, which starts a new creation.',
+    'If an earlier attempt failed, you get the same text. With `Retry-After` the service continues the attempt without an operator: send the request again after that time. Without the header an operator has to act: contact support. If support tells you that the `boq_list_id` is released, send the request again, which starts a new creation.',
   payload_too_large:
     'The body is too large as sent or inflated, has too many products, or is too large to be stored. `X-Payload-Limit-Scope` and `X-Payload-Limit-Bytes` name the limit.',
   api_key_not_configured: '`API key is not configured`: contact support.',
@@ -24,7 +24,7 @@ export const errorDescriptions: Record<ErrorCode, string> = {
     '`Price lists could not be created; the request requires review`: the creation failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support.',
   internal_error: '`Internal error`: the service failed. Send the request again, which is safe for every operation.',
   too_many_price_lists:
-    '`Too many price lists at once`: the instance is creating as many price lists as its memory can hold. Send the request again after the time in `Retry-After`.',
+    '`Too many price lists at once`: the instance that got the request is creating as many price lists as its memory can hold. Send the request again after the time in `Retry-After`.',
   writes_paused:
     '`Price lists are paused`: an operator has paused them. Send the request again after the time in `Retry-After`.',
 };

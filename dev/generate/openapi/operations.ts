@@ -58,7 +58,8 @@ export interface Operation extends OperationDescription {
   info: OperationFunction['operation'];
 }
 
-const NULL_FIELDS = 'Records with missing or malformed fields are included, with those fields null.';
+const NULL_FIELDS =
+  'A field of a record is null if the stored field is missing or malformed. Such records are included.';
 const DATE_RANGE =
   '`start_date` is the first day, and `end_date` is the day after the last. An empty or reversed range selects nothing.';
 const PREFLIGHT =
@@ -94,7 +95,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
     description: [
       'Creates a price list and an expected forward cost list for a market, exactly once for each `boq_list_id`. Both lists have one entry for each product.',
       'Sending the same payload again is always safe. Once the lists are created, you get the first response, byte for byte, with `Idempotent-Replayed: true`. The order of members, `1` or `1.0`, `usd` or `USD`, and unknown fields make no difference.',
-      "Both lists have the market's currency. The service uses the request's `currency_iso` only if the market has no currency.",
+      "Both lists have the market's currency. The service uses the request's `currency_iso` only if the market has no usable currency.",
       'If no market has the `market_id`, the service stores the request and creates no list. `market`, `expected_forward_cost` and `price_list` are null, even if you send the request again. Send a correct `market_id` with a new `boq_list_id`.',
       `Allow up to ${functions.addPriceLists.operation.runtimeOptions.timeoutSeconds / 60} minutes for the largest lists.`,
     ],

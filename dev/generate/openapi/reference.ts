@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createOpenApiDocument } from './document';
 
-/** Generates the sections of docs/api.md about the operations: the address, each field, and an example. */
+/** Generates the sections of docs/api.md about the operations: the address, a description, the fields, and an example of each body. */
 
 const PAGE = 'docs/api.md';
 

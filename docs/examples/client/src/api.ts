@@ -19,7 +19,7 @@ export interface paths {
          *
          *     Sending the same payload again is always safe. Once the lists are created, you get the first response, byte for byte, with `Idempotent-Replayed: true`. The order of members, `1` or `1.0`, `usd` or `USD`, and unknown fields make no difference.
          *
-         *     Both lists have the market's currency. The service uses the request's `currency_iso` only if the market has no currency.
+         *     Both lists have the market's currency. The service uses the request's `currency_iso` only if the market has no usable currency.
          *
          *     If no market has the `market_id`, the service stores the request and creates no list. `market`, `expected_forward_cost` and `price_list` are null, even if you send the request again. Send a correct `market_id` with a new `boq_list_id`.
          *
@@ -47,7 +47,7 @@ export interface paths {
          *
          *     `start_date` is the first day, and `end_date` is the day after the last. An empty or reversed range selects nothing.
          *
-         *     Records with missing or malformed fields are included, with those fields null.
+         *     A field of a record is null if the stored field is missing or malformed. Such records are included.
          *
          *     There is no pagination: one response contains everything.
          */
@@ -69,7 +69,7 @@ export interface paths {
          * Get warehouses
          * @description Returns all warehouses. This is the only operation that pages of allowed origins may call.
          *
-         *     Records with missing or malformed fields are included, with those fields null.
+         *     A field of a record is null if the stored field is missing or malformed. Such records are included.
          *
          *     There is no pagination: one response contains everything.
          *
@@ -99,7 +99,7 @@ export interface paths {
          * Get markets
          * @description Returns all markets.
          *
-         *     Records with missing or malformed fields are included, with those fields null.
+         *     A field of a record is null if the stored field is missing or malformed. Such records are included.
          *
          *     There is no pagination: one response contains everything.
          */
@@ -123,7 +123,7 @@ export interface paths {
          * Get teams
          * @description Returns all teams.
          *
-         *     Records with missing or malformed fields are included, with those fields null.
+         *     A field of a record is null if the stored field is missing or malformed. Such records are included.
          *
          *     There is no pagination: one response contains everything.
          */
@@ -195,7 +195,7 @@ export interface components {
             market_id: string;
             /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
             name: string;
-            /** @description The market's currency; the request's if the market has none. */
+            /** @description The market's currency; the request's if the market has no usable one. */
             currency: string;
             /** @description Country code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
             market_iso: string | null;
@@ -305,7 +305,7 @@ export interface components {
             market_id: string;
             /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
             name: string;
-            /** @description The market's currency; the request's if the market has none. */
+            /** @description The market's currency; the request's if the market has no usable one. */
             currency: string;
             /** @description Country code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
             market_iso: string | null;
@@ -609,7 +609,7 @@ export interface operations {
                     "application/json": components["schemas"]["PriceListsResponse"];
                 };
             };
-            /** @description The body breaks a rule; `errors` names the fields, for add price lists at most 100. Correct the body before you send it again. */
+            /** @description The body, or a header that describes the body, breaks a rule. `errors` names the fields, for add price lists at most 100. Correct the request before you send it again. */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -631,7 +631,7 @@ export interface operations {
              *
              *     `Request is already being processed or requires review`: if the service is still processing this payload, send it again after the time in `Retry-After`.
              *
-             *     If an earlier attempt failed, you get the same text. With `Retry-After` the service continues the attempt without an operator: send the request again after that time. Without the header an operator has to act: contact support. If the operator has just released the `boq_list_id`, send the request again, which starts a new creation.
+             *     If an earlier attempt failed, you get the same text. With `Retry-After` the service continues the attempt without an operator: send the request again after that time. Without the header an operator has to act: contact support. If support tells you that the `boq_list_id` is released, send the request again, which starts a new creation.
              */
             409: {
                 headers: {
@@ -678,7 +678,7 @@ export interface operations {
             /**
              * @description `Price lists are paused`: an operator has paused them. Send the request again after the time in `Retry-After`.
              *
-             *     `Too many price lists at once`: the instance is creating as many price lists as its memory can hold. Send the request again after the time in `Retry-After`.
+             *     `Too many price lists at once`: the instance that got the request is creating as many price lists as its memory can hold. Send the request again after the time in `Retry-After`.
              */
             503: {
                 headers: {
@@ -731,7 +731,7 @@ export interface operations {
                     "application/json": components["schemas"]["OrdersByTeamResponse"];
                 };
             };
-            /** @description The body breaks a rule; `errors` names the fields, for add price lists at most 100. Correct the body before you send it again. */
+            /** @description The body, or a header that describes the body, breaks a rule. `errors` names the fields, for add price lists at most 100. Correct the request before you send it again. */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1012,7 +1012,7 @@ export interface operations {
                     "application/json": components["schemas"]["InvoicesResponse"];
                 };
             };
-            /** @description The body breaks a rule; `errors` names the fields, for add price lists at most 100. Correct the body before you send it again. */
+            /** @description The body, or a header that describes the body, breaks a rule. `errors` names the fields, for add price lists at most 100. Correct the request before you send it again. */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -61,7 +61,7 @@ const listDocumentSchema = z.object({
   created_at: unixMs,
   updated_at: unixMs,
   ...listInfoSchema.omit({ date: true }).shape,
-  currency: z.string().describe("The market's currency; the request's if the market has none."),
+  currency: z.string().describe("The market's currency; the request's if the market has no usable one."),
   market_iso: countryCode,
   new_date: z.object({ year: z.int(), month: z.int().min(1).max(12).describe('1 is January.') }),
 });
