@@ -20,7 +20,7 @@ each response with docs/openapi.json. Writes nothing, unless --market names a ma
 products, repeats the request, and sends the same boq_list_id with a different payload.
 
 --url       the address before the name of an operation, such as https://us-central1-your-project.cloudfunctions.net, or
-            what npm start prints: http://127.0.0.1:5001/demo-price-lists/us-central1
+            for npm start: http://127.0.0.1:5001/demo-price-lists/us-central1
 --key-file  a file with an API key in its first line that is neither blank nor a comment; a digest cannot be sent
 --json      print only what differs, as log lines 'audit_violation': see "Audit" in docs/operations.md
 
