@@ -140,7 +140,7 @@ function checkPayload(attempt: KeyRecord, payload: StoredPayload, request: Field
   return violations;
 }
 
-/** Compares the response of a completed attempt with the records, byte for byte. */
+/** Compares the stored response of a completed attempt, byte for byte, with the one that follows from its key record. */
 function checkResponse(attempt: KeyRecord): Violation[] {
   const { status, response } = attempt;
   if (status !== 'completed' || response === null) return [];
@@ -192,7 +192,7 @@ function checkList(
   return violations;
 }
 
-/** Checks the document of a list. Each event except a renewal writes the document in one commit with the key record. */
+/** Checks the document of a list. Each accepted event except a renewal writes the document in one commit with the key record. */
 function checkListDocument(attempt: KeyRecord, lists: KeyLists, kind: ListKind, document?: Fields): Violation[] {
   const { boq_list_id, status } = attempt;
   const report = createReporter(boq_list_id, getListPath(kind, lists));

@@ -45,7 +45,7 @@ export interface AuditReport {
    */
   without_lists: number;
   other_currency: number;
-  /** The number of attempts whose entries were only counted, because the payload cannot be read. */
+  /** The number of attempts whose entries were only counted, because the payload cannot be used. */
   not_compared: number;
   /** Approximate number of document reads that Firestore bills, without those of retries. */
   document_reads: number;
@@ -105,7 +105,7 @@ class Auditor {
     });
   }
 
-  /** Checks that every request record belongs to the current attempt of a key, or to an earlier one that was released. */
+  /** Checks that every request record belongs to the current attempt of a key, or to an earlier one that was released. Checks the records of the earlier ones. */
   async checkRequests(): Promise<void> {
     await this.#forEachDocument(this.db.firestore.collection(collections.priceListRequests), async (request) => {
       const { path } = request.ref;

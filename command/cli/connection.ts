@@ -17,7 +17,7 @@ const CREDENTIALS_TIMEOUT_MS = 6_000;
 const READ_TIMEOUT_MS = 8_000;
 const LOCAL_READ_TIMEOUT_MS = 2_000;
 
-/** @throws CommandError that says what to check, within 15 s, or within 2 s for a local database */
+/** @throws CommandError that says what to check, within 15 s, or within 2 s for a local database; the signal's reason */
 export async function assertReachable(target: Target, db: Database, context: WorkContext): Promise<void> {
   if (target.address === undefined) await assertCredentials();
   await assertReadable(target, db, context);

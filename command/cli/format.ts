@@ -18,7 +18,7 @@ import {
 /** Formats the facts about a key as text for an operator. */
 
 /**
- * @param limit how many keys are shown
+ * @param limit maximum number of keys to show
  * @param isDefault true for the unresolved keys without an attempt in progress, false for keys that an option selected
  */
 export function formatKeys(keys: readonly KeySummary[], limit: number, isDefault: boolean, now: number): string {
@@ -55,7 +55,10 @@ function formatCauses(all: readonly KeySummary[], now: number): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Says how to see all keys, and how to list those with the most frequent cause, which one command can resume. */
+/**
+ * Says how to see all keys, and how to list the keys with the most frequent cause among those that need an operator. One
+ * command can resume all keys with the same cause.
+ */
 export function formatRest(
   keys: readonly KeySummary[],
   limit: number,
@@ -67,7 +70,7 @@ export function formatRest(
   const byCause = Map.groupBy(keys.filter(needsOperator), ({ failure_cause }) => failure_cause);
   const [[cause] = []] = [...byCause].sort(([, a], [, b]) => b.length - a.length);
   if (!isDefault || cause === undefined || cause === null) return rest;
-  return `${rest}The most frequent cause is ${cause}. List its keys: ${formatVerb('resume', options)} --dry-run --cause ${cause}\n`;
+  return `${rest}The most frequent cause among the keys that need an operator is ${cause}. List the keys with this cause: ${formatVerb('resume', options)} --dry-run --cause ${cause}\n`;
 }
 
 /** Says how many attempts are in progress, and when the last lease expires. By default `list` omits the keys of these attempts. */

@@ -14,10 +14,10 @@ const KINDS = ['price_list', 'expected_forward_cost'] as const;
 type Prices = Partial<Record<(typeof KINDS)[number], number>>;
 
 /**
- * Writes both stored prices of each product as CSV, in Firestore's order of ids. A product that has an entry in only one
- * list gets an empty cell for the other price.
+ * Writes both stored prices of each product as CSV, in Firestore's order of ids. A price that is missing or malformed gets an
+ * empty cell.
  *
- * @throws CommandError if the key has no lists, and the errors of `writeNewFile`
+ * @throws CommandError if the key has no lists; as `readAllEntries`, `writeNewFile` and `writeCsv` do
  */
 export async function writePrices({ lists }: KeyRecord, file: string, context: CommandContext): Promise<void> {
   if (lists === null) throw new CommandError('The key has no lists, because no market matched.');

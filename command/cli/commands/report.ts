@@ -108,7 +108,7 @@ const TABLE: readonly [title: string, width: number, get: (row: ReportRow) => Ce
   ['name', 40, ({ name }) => name],
 ];
 
-/** Returns both currencies if they differ, otherwise the request's. */
+/** Returns both currencies if both are known and differ, otherwise the request's. */
 const formatCurrency = (sent: string | null, stored: string | null): string | null =>
   sent === null || stored === null || sent === stored ? sent : `${sent}→${stored}`;
 

@@ -27,7 +27,7 @@ interface ResumeResult {
   response: string | null;
 }
 
-/** Resumes keys one after another. If one cannot be resumed, continues with the next. */
+/** Resumes keys one after another. If one cannot be resumed, continues with the next, unless the command has to stop. */
 export async function resumeKeys(
   ids: readonly string[],
   options: ResumeOptions,

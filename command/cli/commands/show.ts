@@ -43,7 +43,7 @@ export async function show(id: string, options: ShowOptions, context: CommandCon
  * @throws `error` if there are no such documents, or if a file is requested
  */
 function showDocuments(error: unknown, { payload, prices }: ShowOptions, { terminal }: CommandContext): undefined {
-  // Without a key, neither a payload nor prices can be read.
+  // Without a readable key, neither a payload nor prices can be read.
   if (!(error instanceof DocumentError) || payload !== undefined || prices !== undefined) throw error;
   for (const each of error.documents) terminal.print(toJson({ path: each.ref.path, fields: each.data() }));
   terminal.printError(`${error.message}\n`);

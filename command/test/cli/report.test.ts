@@ -202,7 +202,7 @@ describe('keys that failed for different causes', () => {
     expect(out).toMatch(/^ {4}unavailable +2 keys, \d+ \w+ to \d+ days old$/m);
     expect(out.match(/^ {2}"key \d"$/gm)).toEqual(['  "key 1"', '  "key 0"']);
     expect(out).toContain(
-      'The oldest 2 of 3 keys are shown. Add --limit 3 to see all.\nThe most frequent cause is unavailable. List its keys: npx --no -- ',
+      'The oldest 2 of 3 keys are shown. Add --limit 3 to see all.\nThe most frequent cause among the keys that need an operator is unavailable. List the keys with this cause: npx --no -- ',
     );
     expect(JSON.parse((await run('list', '--json', '--limit', '2')).out)).toHaveLength(3);
     const failed = await run('list', '--limit', '2', '--status', 'requires_review', 'processing');
