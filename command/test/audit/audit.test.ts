@@ -389,7 +389,7 @@ describe('a payload', () => {
     ['completed', false, false],
     ['completed', true, true],
     ['released', true, true],
-  ])('of a %s attempt, if its expiry is set (%j), can be missing: %j', async (status, isMarked, isAllowed) => {
+  ])('of a %s attempt (expiry set: %j) can be missing: %j', async (status, isMarked, isAllowed) => {
     const { request, payload } = await store(status);
     // docs/data-model.md#retention describes both fields.
     if (isMarked) {

@@ -38,10 +38,16 @@ const FRAMES = /^Error: 5 NOT_FOUND: no entity: projects\/p\/databases\/\(defaul
 
 test.each<[string, Error]>([
   ['an error', fromGrpc(MESSAGE)],
-  ['a message that looks like frames', fromGrpc(`${MESSAGE}\n    at ${SECRET} (file.js:1:1)\n    at ${SECRET}`)],
-  ['a cause within the stack', withStack(`Error: ${MESSAGE}\n    at call (file.js:1:1)\nCaused by: Error: ${MESSAGE}`)],
-  ['a stack without frames', withStack(`Error: ${MESSAGE}`)],
-  ['a stack with a different message', withStack(`Error: ${SECRET}\n    at ${SECRET} (file.js:1:1)`)],
+  [
+    'an error whose message looks like frames',
+    fromGrpc(`${MESSAGE}\n    at ${SECRET} (file.js:1:1)\n    at ${SECRET}`),
+  ],
+  [
+    'an error with a cause in its stack',
+    withStack(`Error: ${MESSAGE}\n    at call (file.js:1:1)\nCaused by: Error: ${MESSAGE}`),
+  ],
+  ['an error whose stack has no frames', withStack(`Error: ${MESSAGE}`)],
+  ['an error whose stack has a different message', withStack(`Error: ${SECRET}\n    at ${SECRET} (file.js:1:1)`)],
   ['an error without a stack', withStack(undefined)],
 ])('the report of %s has frames, and no text but the redacted message', (_, error) => {
   const line = getLine(error);
