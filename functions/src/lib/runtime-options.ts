@@ -26,7 +26,7 @@ export const rangeOptions = { ...readDefaults, memory: '1GiB', concurrency: 16 }
 
 /**
  * Options of add price lists. memory.ts says what the memory is for. The timeout is 1.5 to 2 times as long as the creation
- * of the largest list takes (docs/performance.md#scale).
+ * of a list of 400,000 products takes (docs/performance.md#scale).
  */
 export const writeOptions = {
   ...operationDefaults,
