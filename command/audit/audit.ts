@@ -178,7 +178,7 @@ class Auditor {
 
   /**
    * Returns the key record if the request began the key's current attempt. Otherwise returns `released` for an earlier
-   * attempt, `none` for no attempt, and `unknown` if the key record is unreadable.
+   * attempt that was released, `none` for no attempt, and `unknown` if the key record is unreadable.
    */
   async #readAttempt(found: DocumentSnapshot): Promise<KeyRecord | 'released' | 'none' | 'unknown'> {
     const boqListId: unknown = found.get('info.boq_list_id');

@@ -10,7 +10,7 @@ import { createReporter, type Violation } from './violation';
 export const createKeyReporter = ({ boq_list_id }: Pick<KeyRecord, 'boq_list_id'>) =>
   createReporter(boq_list_id, `${collections.priceListIdempotency}/${keyDocumentId(boq_list_id)}`);
 
-/** A lease that expired less than this ago is no violation. Several sweeps run in this time. */
+/** How long an expired lease is no violation. Several sweeps run in this time. */
 const EXPIRED_LEASE_GRACE_MS = 5 * 60_000;
 
 /** How long a key that requires review can be due without a violation. */

@@ -2,7 +2,7 @@ import { status } from '@grpc/grpc-js';
 import { StoppedError } from '../../functions/src/lib/errors';
 import { UnusablePayloadError } from '../../functions/src/price-lists/payload';
 
-/** An error whose message is printed unchanged. */
+/** An error whose message is written for the operator, and printed without a prefix. */
 export class CommandError extends Error {}
 
 /** An output cannot be written, so the command stops as after Ctrl-C. price-lists.ts prints the cause, unless the reader closed the pipe. */

@@ -12,13 +12,13 @@ import { billPage, readPages } from './pages';
 
 /** Reads accepted requests with their outcome, for the report of the operator's command and the data pages. */
 
-/** An accepted request. A field is null if the records lack it. Times are Unix milliseconds. */
+/** An accepted request. A field is null if the records have no valid value for it. Times are Unix milliseconds. */
 export type RequestRow = ReturnType<typeof toRow>;
 
 export interface AcceptedRequest {
   request: DocumentSnapshot;
   row: RequestRow;
-  /** The key record of its attempt; undefined if the record does not exist, or describes a later attempt. */
+  /** The key record of its attempt, even an unreadable one; undefined if the record does not exist, or describes a later attempt. */
   key: KeySnapshot | undefined;
 }
 

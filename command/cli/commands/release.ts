@@ -14,7 +14,8 @@ export async function releaseKey(id: string, options: ReleaseOptions, context: C
   if (status === 'completed' && lists !== null) throw new ResolutionError('lists_ready');
   if (status !== 'released') {
     assertActionAllowed(key);
-    const effect = lists === null ? 'It has no lists, because no market matched.' : 'Afterwards, its lists are failed.';
+    const effect =
+      lists === null ? 'It has no lists, because no market matched.' : 'Afterwards, its lists have the status failed.';
     const question =
       `This releases ${quoteId(boq_list_id)}. ${effect} ` +
       'The next request for this key starts a new attempt, with any payload. No record is deleted.';

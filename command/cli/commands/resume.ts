@@ -117,7 +117,7 @@ function printResult(result: ResumeResult, { json }: ResumeOptions, { terminal }
   } else if (response === null) {
     terminal.printError(`${quoteId(boq_list_id)}: ${reason}\n`);
   } else {
-    const what = result.result === 'completed' ? 'was already completed, so there was nothing to do' : 'resumed';
+    const what = result.result === 'completed' ? 'was already completed' : 'resumed';
     terminal.print(`${quoteId(boq_list_id)}: ${what}. The client gets: ${escapeJsonControls(response)}\n`);
   }
 }

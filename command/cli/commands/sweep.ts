@@ -37,7 +37,7 @@ export async function sweepKeys({ dryRun, json }: SweepCommandOptions, context: 
     }
   } else await sweep(db, { onResult: print, onUnreadable });
   if (found === 0)
-    terminal.printError(signal.aborted ? 'Stopped before any key was swept.\n' : 'Nothing to do: no attempt is due.\n');
+    terminal.printError(signal.aborted ? 'Stopped before any key was swept.\n' : 'Nothing to do: no key is due.\n');
   return signal.aborted ? 1 : 0;
 }
 

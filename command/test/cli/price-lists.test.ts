@@ -106,7 +106,7 @@ test('release leaves the lists failed, a request with another payload claims the
   await failAttempt(KEY);
   expect(await run('release', KEY, '--yes')).toMatchObject({ code: 2, err: containing('--reason') });
   expect((await run('release', KEY, '--reason', 'x')).err).toContain(
-    '. Afterwards, its lists are failed. The next request for this key starts a new attempt',
+    '. Afterwards, its lists have the status failed. The next request for this key starts a new attempt',
   );
   expect((await run('release', KEY, '--reason', 'wrong prices', '--by', 'ada', '--yes')).code).toBe(0);
   const { document_id, lists } = (await readRecord()) as Partial<KeyRecord>;
@@ -148,7 +148,7 @@ test('resume prints a line for each of several keys, and one that fails does not
   const { code, out, err } = await run('resume', 'un/known', KEY, 'other', '--yes');
   expect([code, err]).toEqual([1, containing('\n"un/known": No accepted request matches "un/known". ')]);
   expect(out.trim().split('\n')).toEqual([
-    `"other": was already completed, so there was nothing to do. The client gets: ${text}`,
+    `"other": was already completed. The client gets: ${text}`,
     `"BOQ \\"7\\"": resumed. The client gets: ${(await submit()).text}`,
   ]);
 });
@@ -186,7 +186,7 @@ test('resume and release say that a key is released or that its lists are ready,
   const { text } = await submit();
   expect(await run('resume', KEY)).toMatchObject({
     code: 0,
-    out: containing(`, so there was nothing to do. The client gets: ${text}`),
+    out: containing(`: was already completed. The client gets: ${text}`),
   });
   const nothing = '\nThe key is completed, so there is nothing to release.\n';
   expect(await run('release', KEY, '--reason', 'x')).toMatchObject({ code: 1, err: containing(nothing) });

@@ -11,7 +11,7 @@ export interface ApiKeySetting {
   keys: ApiKey[];
   /** The API keys that the setting holds as text instead of as a digest. */
   plainKeys: string[];
-  /** Numbers, from 1, of the invalid lines: those that are neither an API key nor a comment nor blank. */
+  /** Numbers, from 1, of the lines that {@link parseApiKeys} ignores as invalid. */
   invalidLines: number[];
 }
 

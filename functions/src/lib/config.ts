@@ -20,8 +20,7 @@ export const apiKeySecret = defineSecret('API_KEY');
 const corsAllowedOrigins = defineString('CORS_ALLOWED_ORIGINS', {
   default: '',
   label: 'Origins whose pages may call get warehouses',
-  description:
-    'Exact origins, comma-separated, such as https://dashboard.example.com. If it is empty, no origin is allowed.',
+  description: 'Exact origins, comma-separated, such as https://dashboard.example.com. If empty, no origin is allowed.',
 });
 
 export const DEFAULT_DATABASE_ID = '(default)';

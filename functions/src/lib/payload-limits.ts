@@ -1,5 +1,5 @@
 /**
- * The limits of a request body, and of the time in which a client must send it. docs/security.md#request-bodies says how
+ * The limits of the size of a request body, and of the time in which a client must send it. docs/security.md#request-bodies says how
  * the memory of an instance follows from them.
  */
 

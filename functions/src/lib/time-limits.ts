@@ -96,5 +96,5 @@ export const STOP_RESERVE_MS = 2_000;
 /** The time between two scheduled starts of the sweep, and between two passes of one sweep. */
 export const SWEEP_INTERVAL_MS = 60_000;
 
-/** Assumed time from the start of a sweep until it resumes a due attempt. Part of the `Retry-After` of a client that waits for the sweep. */
+/** Assumed time from the start of a sweep until it resumes the attempt of a due key. Part of the `Retry-After` of a client that waits for the sweep. */
 export const SWEEP_START_MS = 5_000;

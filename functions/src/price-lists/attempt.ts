@@ -111,7 +111,7 @@ async function writeEntries(products: Products, attempt: Attempt): Promise<void>
 }
 
 /**
- * Fails an attempt that cannot continue, within the time reserved for this. If its completion took effect and
+ * Fails an attempt that cannot continue, within the time reserved for failing it. If its completion took effect and
  * only the response was lost, the outcome is that completion.
  */
 async function fail({ key, record }: Attempt, error: unknown): Promise<KeyOutcome> {

@@ -60,7 +60,7 @@ export async function createPriceLists(
   return toResult(outcome, cause);
 }
 
-/** A claim without the facts of the market, which {@link claimKey} reads. */
+/** A claim before {@link claimKey} has read the market. */
 type ClaimDraft = Omit<Claim, 'lists'> & { listIds: ListIds };
 
 /** A retry of the claim stores the same ids and owner token, so it recognises a claim that has taken effect. */

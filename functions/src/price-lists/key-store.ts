@@ -32,7 +32,7 @@ export async function applyEvent({ reference, db }: KeyStore, event: KeyEvent): 
   return outcome;
 }
 
-/** Decides the outcome of an event for a key that has been read. An unreadable record stays as it is, and needs an operator. */
+/** Decides the outcome of an event for a key that has been read. An unreadable record stays as it is, and its key needs an operator. */
 export function decide(key: KeySnapshot, event: KeyEvent, startedAt: number): Decision {
   if (key.record === 'unreadable')
     return { lists: null, outcome: { kind: 'in_review', recovery: { kind: 'operator' } } };

@@ -123,7 +123,7 @@ async function readAcceptedBody(db: Database, { document_id, fingerprint }: Acce
   return { body: scanJson(bytes, priceListsShape, MAX_PRODUCTS), chunkCount: chunks.length };
 }
 
-/** @throws UnusablePayloadError for an error with a code of zlib (https://nodejs.org/api/zlib.html#constants); otherwise the same error */
+/** @throws UnusablePayloadError for `ERR_BUFFER_TOO_LARGE` or a code of zlib (https://nodejs.org/api/zlib.html#constants); otherwise the same error */
 function throwUnusable(error: unknown): never {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ERR_BUFFER_TOO_LARGE')

@@ -57,7 +57,7 @@ export const getSweepDueAt = (record: KeyRecord): number | null =>
 /** Returns whether the sweep processes a key that its query found. The other fields of the record decide, not `sweep_due_at`. */
 export const isSwept = (record: KeyRecord, readAt: number): boolean => (getSweepDueAt(record) ?? Infinity) <= readAt;
 
-/** How long a client waits for the sweep. By then, the next sweep has probably begun to resume an attempt that is due. */
+/** How long a client waits for the sweep. By then, the next sweep has probably begun to resume the attempt of a key that is due. */
 export const SWEEP_WAIT_MS = SWEEP_INTERVAL_MS + SWEEP_START_MS;
 
 /** What must happen before the same request can succeed. */

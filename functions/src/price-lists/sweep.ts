@@ -31,7 +31,7 @@ export const CONCURRENCY = 3;
 const KEYS_PER_PAGE = 20;
 
 /**
- * Resumes each attempt that is due (`isSwept`), or reports that its key needs an operator. A pass takes each key once,
+ * Resumes the attempt of each key that is due (`isSwept`), or reports that the key needs an operator. A pass takes each key once,
  * if the key is due when the pass begins. While work is running, further passes begin, at most one a minute, because Cloud
  * Scheduler starts no other sweep before this one ends. Clients, operators and other sweeps can act on keys at the same time.
  *
@@ -127,7 +127,7 @@ async function sweepKey(found: KeySnapshot, key: KeyStore, reporter: SweepReport
 }
 
 /**
- * Reports that a key needs an operator, and then removes it from the index. So a key is reported at
+ * Reports that a key needs an operator, and then removes it from the sweep's index. So a key is reported at
  * least once, and again if two sweeps overlap or the commit after the report fails.
  */
 async function reportToOperator(key: KeyStore, reporter: SweepReporter): Promise<void> {

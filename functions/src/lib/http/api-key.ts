@@ -7,7 +7,7 @@ import { ApiError } from '../errors';
 /** @returns the name of the accepted API key. @throws ApiError api_key_not_configured, invalid_api_key */
 export function requireApiKey(headers: IncomingHttpHeaders, apiKeys: readonly ApiKey[]): string {
   if (apiKeys.length === 0) throw new ApiError('api_key_not_configured', 'the secret API_KEY has no API key');
-  // A missing or empty API key is invalid, even if the digest of an empty text is among those configured.
+  // A missing API key counts as an empty one, and an empty one is always invalid.
   const header = headers['x-api-key']?.toString() ?? '';
   const name = header === '' ? undefined : identifyApiKey(header, apiKeys);
   if (name !== undefined) return name;
