@@ -24,8 +24,35 @@ const LAYERS = {
   'price-lists': ['lib/schemas', 'lib/firestore', 'lib/repositories'],
 };
 
-/** A pattern for all that is outside the folders of this repository: packages, and modules of Node. */
-const OUTSIDE = '^(?!(functions|command|emulator|dev|deploy|bench|test|docs)/)';
+/** Returns a pattern for the files of a package. */
+const inPackage = (name, files = '') => `node_modules/${name}/${files}`;
+
+/** The packages that a part of functions/src may import. A part that is not here may import none. */
+const PACKAGES = {
+  '[^/]+\\.ts$': [inPackage('firebase-functions', '.*scheduler')],
+  'lib/config\\.ts$': [inPackage('firebase-functions', '.*params')],
+  'lib/logging/': [inPackage('firebase-functions', '.*logger')],
+  'lib/http/': [inPackage('firebase-functions', '.*https'), inPackage('cors'), inPackage('negotiator')],
+  'lib/schemas/': [inPackage('zod')],
+  'lib/firestore/': [inPackage('firebase-admin'), inPackage('@grpc/grpc-js'), inPackage('protobufjs')],
+  // Types of the generated code, which come with protobufjs.
+  'lib/firestore/generated/': [inPackage('long')],
+};
+
+/** The modules of Node that functions/src may import. None of them starts programs, opens connections or reads files. */
+const NODE = '^(node:)?(buffer|crypto|diagnostics_channel|domain|http|stream|timers|util|zlib)(/|$)';
+
+const outside = [
+  { from: { path: SRC }, to: { path: NODE, dependencyTypes: ['core'] } },
+  ...Object.entries(PACKAGES).map(([part, allowed]) => ({
+    from: { path: `${SRC}${part}` },
+    to: { path: allowed.join('|') },
+  })),
+  {
+    from: { path: `${SRC}lib/repositories/` },
+    to: { path: inPackage('firebase-admin'), dependencyTypes: ['type-only'] },
+  },
+];
 
 /** What each part of functions/src may import from functions/src. A file that no part covers may import nothing. */
 const PARTS = {
@@ -41,7 +68,7 @@ const PARTS = {
 
 const layers = Object.entries(PARTS).map(([part, allowed]) => ({
   from: { path: `${SRC}${part}` },
-  to: { path: `${OUTSIDE}|${SRC}(${allowed.join('|')})` },
+  to: { path: `${SRC}(${allowed.join('|')})` },
 }));
 
 /**
@@ -97,14 +124,22 @@ const emulatorFolders = Object.entries(EMULATOR_FOLDERS).map(([folder, allowed])
   to: { path: '^emulator/', pathNot: `${EMULATOR}(${[folder, ...allowed].join('|')})/` },
 }));
 
-/** Returns a pattern for the paths of packages, and for their bare names where they cannot be resolved. */
-const packages = (...names) => `(^|node_modules/)(${names.join('|')})(/|$)`;
+/** The packages that a package.json names, and parts of two of them. */
+const DECLARED = [
+  ...['.', 'functions', 'command', 'emulator'].flatMap((folder) => {
+    const { dependencies, devDependencies } = require(`./${folder}/package.json`);
+    return Object.keys({ ...dependencies, ...devDependencies });
+  }),
+  ...['jest-environment-node', '@jest/test-sequencer', 'long'],
+];
 
-const FIRESTORE_PACKAGES = packages('firebase-admin', '@google-cloud/firestore', '@grpc/grpc-js', 'protobufjs');
+/** The files that start programs. Tests use dev/run/programs.ts, which creates the environment of each program. */
+const STARTERS =
+  '^(bench/stack\\.ts|deploy/(release-check|check/manifest)\\.ts|dev/(check|link-node)\\.mjs|dev/build/build\\.mjs|dev/server/dev\\.ts|dev/run/(deployed|programs)\\.ts|emulator/test/support\\.ts)$';
 
 module.exports = {
-  // Each import in a file of functions/src must match one of `layers`. The rules below restrict the rooms, and further restrict the layers.
-  allowed: [{ from: { pathNot: SRC }, to: {} }, ...layers],
+  // Each import in a file of functions/src must match one of `layers` or `outside`. The rules below restrict the rooms, and further restrict the layers.
+  allowed: [{ from: { pathNot: SRC }, to: {} }, ...layers, ...outside],
   allowedSeverity: 'error',
   forbidden: [
     {
@@ -129,25 +164,18 @@ module.exports = {
       to: { path: `${SRC}(?!index)[^/]+\\.ts$`, reachable: false },
     },
     {
-      name: 'firestore-packages',
-      comment: 'Only lib/firestore imports packages of Firestore and gRPC. lib/repositories may import their types.',
+      name: 'declared-packages',
+      comment: 'A package.json of the repository names each package that code imports.',
       severity: 'error',
-      from: { path: SRC, pathNot: `${SRC}lib/firestore/` },
-      to: { path: FIRESTORE_PACKAGES, dependencyTypesNot: ['type-only'] },
+      from: { path: HERE },
+      to: { path: 'node_modules/', pathNot: `node_modules/(${DECLARED.join('|')})/` },
     },
     {
-      name: 'firestore-types',
-      comment: 'Only lib/firestore and lib/repositories import types of Firestore packages.',
+      name: 'starters-of-programs',
+      comment: 'Only the files of STARTERS start programs or processes.',
       severity: 'error',
-      from: { path: SRC, pathNot: `${SRC}lib/(firestore|repositories)/` },
-      to: { path: FIRESTORE_PACKAGES, dependencyTypes: ['type-only'] },
-    },
-    {
-      name: 'parameters',
-      comment: 'Only lib/config.ts reads parameters and secrets.',
-      severity: 'error',
-      from: { path: SRC, pathNot: `${SRC}lib/config\\.ts$` },
-      to: { path: '(^|node_modules/)firebase-functions/.*params' },
+      from: { path: HERE, pathNot: STARTERS },
+      to: { path: '^(node:)?(child_process|cluster)$', dependencyTypesNot: ['type-only'] },
     },
     ...rooms,
     {

@@ -2,6 +2,17 @@ import { defineConfig } from 'eslint/config';
 import regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 
+/** What reads the time of day. A global object could reach `Date` by its name. */
+const OTHER_CLOCKS = ['Date', 'globalThis', 'global'].map((name) => ({
+  name,
+  message: 'Use the read time of a snapshot for stored times, and `clock.elapsedMs()` for elapsed time.',
+}));
+
+const PROCESS = {
+  name: 'process',
+  message: 'Only lib/config.ts reads settings from the environment, and only lib/instance/start.ts ends the process.',
+};
+
 export default defineConfig(
   {
     ignores: ['**/dist/', '**/.dev/', 'coverage/', '**/generated/', 'docs/examples/client/src/api.ts'],
@@ -31,15 +42,16 @@ export default defineConfig(
   },
   {
     files: ['functions/src/**'],
-    rules: {
-      'no-restricted-globals': [
-        'error',
-        {
-          name: 'Date',
-          message: 'Use the read time of a snapshot for stored times, and `clock.elapsedMs()` for elapsed time.',
-        },
-      ],
-    },
+    rules: { 'no-restricted-globals': ['error', ...OTHER_CLOCKS, PROCESS] },
+  },
+  {
+    files: [
+      'functions/src/lib/config.ts',
+      'functions/src/lib/google-variables.ts',
+      'functions/src/lib/firestore/connection.ts',
+      'functions/src/lib/instance/start.ts',
+    ],
+    rules: { 'no-restricted-globals': ['error', ...OTHER_CLOCKS] },
   },
   {
     // The command may use `Date` to format stored times, but not to read the machine's clock.
@@ -63,8 +75,12 @@ export default defineConfig(
       'no-restricted-syntax': [
         'error',
         {
-          selector: "ImportDeclaration[source.value='zod'] > ImportSpecifier[imported.name='z']",
+          selector: 'ImportDeclaration[source.value=/^zod/] > :not(ImportNamespaceSpecifier, Literal)',
           message: "Use `import * as z`: `z` brings every language's messages into the bundle.",
+        },
+        {
+          selector: "MemberExpression[object.name='performance'][property.name!='now']",
+          message: 'Use only `performance.now`, which does not depend on the time of day.',
         },
         ...[
           "MemberExpression[object.type!='ThisExpression'][property.name='message']",
@@ -73,20 +89,6 @@ export default defineConfig(
           selector,
           message: 'The message of an error can quote a value that must not be logged. Use `getErrorMessage`.',
         })),
-      ],
-    },
-  },
-  {
-    files: ['*/test/**', 'test/**'],
-    ignores: ['emulator/**'],
-    rules: {
-      '@typescript-eslint/no-restricted-imports': [
-        'error',
-        {
-          name: 'node:child_process',
-          message: 'Start programs with dev/run/programs.ts, which creates their environment.',
-          allowTypeImports: true,
-        },
       ],
     },
   },

@@ -1,5 +1,5 @@
-import { globSync, readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parse } from 'yaml';
 
 /**
@@ -28,11 +28,14 @@ interface Workflow {
   jobs: Record<string, Job>;
 }
 
-const jobs = globSync('.github/workflows/*.yml').flatMap((path) => {
-  const { jobs: found, permissions, ...workflow } = parse(readFileSync(path, 'utf8')) as Workflow;
+const WORKFLOWS = '.github/workflows';
+
+// GitHub runs each file of this folder, whatever the end of its name is.
+const jobs = readdirSync(WORKFLOWS).flatMap((file) => {
+  const { jobs: found, permissions, ...workflow } = parse(readFileSync(join(WORKFLOWS, file), 'utf8')) as Workflow;
   return Object.entries(found).map(([name, job]) => ({
     ...job,
-    name: `${basename(path)} ${name}`,
+    name: `${file} ${name}`,
     permissions: job.permissions ?? permissions,
     // `env` and `defaults` of a workflow would change every step, so the tests refuse them for a job with rights.
     inherited: [workflow.env, workflow.defaults].filter((each) => each !== undefined),
@@ -42,9 +45,13 @@ const jobs = globSync('.github/workflows/*.yml').flatMap((path) => {
 /** Permissions that do no harm. Only CodeQL writes security events, and it executes no package. */
 const HARMLESS = ['actions: read', 'contents: read', 'security-events: write'];
 
-const withRights = jobs.filter(({ permissions = {} }) =>
-  Object.entries(permissions).some(([scope, right]) => !HARMLESS.includes(`${scope}: ${right}`)),
-);
+/** Whether a job can do harm: by a permission, by the variables, secrets or identity of an environment, or by another secret. */
+const hasRights = ({ permissions = {}, ...job }: { permissions?: Record<string, string> | undefined }): boolean =>
+  Object.entries(permissions).some(([scope, right]) => !HARMLESS.includes(`${scope}: ${right}`)) ||
+  'environment' in job ||
+  JSON.stringify(job).includes('secrets');
+
+const withRights = jobs.filter(hasRights);
 
 // The build of a release has no rights, but decides what is signed.
 const privileged = [...withRights, ...jobs.filter(({ name }) => name === 'release.yml build')];
@@ -57,21 +64,21 @@ test('each job or its workflow states the permissions of the job, and no checkou
   }
 });
 
+test.each<[string, object]>([
+  ['an environment', { environment: 'production' }],
+  ['a secret', { steps: [{ run: 'tool', env: { KEY: '${{ secrets.DEPLOY_KEY }}' } }] }],
+  ['the secrets of a workflow that it calls', { uses: './.github/workflows/other.yml', secrets: 'inherit' }],
+  ['a permission', { permissions: { 'id-token': 'write' } }],
+])('a job with %s has rights', (_, job) => {
+  expect(hasRights({ permissions: { contents: 'read' }, ...job })).toBe(true);
+});
+
 test('only four jobs have a right that could do harm', () => {
   const found = withRights.map(({ name }) => name).sort();
   expect(found).toEqual(['audit.yml audit', 'deploy.yml deploy', 'release.yml attest', 'release.yml publish']);
 });
 
-const JOB_KEYS = [
-  'name',
-  'runs-on',
-  'timeout-minutes',
-  'permissions',
-  'strategy',
-  'environment',
-  'concurrency',
-  'needs',
-];
+const JOB_KEYS = ['name', 'timeout-minutes', 'permissions', 'environment', 'concurrency', 'needs'];
 const STEP_KEYS = ['name', 'id', 'if'];
 
 interface Described {
@@ -82,9 +89,8 @@ interface Described {
 
 /** Returns one line for each thing that a job executes, or that changes what it executes. The commit of an action is left out. */
 function describeJob({ steps = [], env, inherited = [], ...job }: Described): string[] {
-  const keys = Object.keys(job).filter((key) => !['outputs', ...JOB_KEYS].includes(key));
   return [
-    ...keys.map((key) => `job key ${key}`),
+    ...describeKeys('job', job, ['outputs', ...JOB_KEYS]),
     ...inherited.map((each) => `workflow ${JSON.stringify(each)}`),
     ...describeEnvironment(env),
     ...steps.flatMap(describeStep),
@@ -93,14 +99,17 @@ function describeJob({ steps = [], env, inherited = [], ...job }: Described): st
 
 function describeStep({ uses, run = '', with: inputs = {}, env, ...step }: Step): string[] {
   return [
-    ...Object.keys(step)
-      .filter((key) => !STEP_KEYS.includes(key))
-      .map((key) => `step key ${key}`),
+    ...describeKeys('step', step, STEP_KEYS),
     ...(uses === undefined ? [] : [`uses ${uses.replace(/@[0-9a-f]{40}$/, '')} ${JSON.stringify(inputs)}`]),
     ...describeEnvironment(env),
     ...run.split('\n').flatMap((line) => (line.trim() === '' || line.trim().startsWith('#') ? [] : [line.trim()])),
   ];
 }
+
+const describeKeys = (of: string, keys: object, harmless: string[]) =>
+  Object.entries(keys).flatMap(([key, value]) =>
+    harmless.includes(key) ? [] : [`${of} ${key}: ${JSON.stringify(value)}`],
+  );
 
 const describeEnvironment = (env: Record<string, unknown> = {}) =>
   Object.entries(env).map(([name, value]) => `env ${name}=${String(value)}`);
@@ -132,6 +141,8 @@ test.each<[string, object]>([
 
 test.each<[string, object]>([
   ['a container', { container: 'node:24' }],
+  ['a machine of its own', { 'runs-on': 'self-hosted' }],
+  ['values that its lines can use', { strategy: { matrix: { version: ['1; npx tool'] } } }],
   ['a workflow of its own', { uses: './.github/workflows/other.yml' }],
   ['variables of its workflow', { inherited: [{ NODE_OPTIONS: '--require ./tool.cjs' }] }],
 ])('a job with %s needs a reviewer', (_, job) => {

@@ -7,14 +7,17 @@ import { removeGoogleVariables } from '../../../src/lib/google-variables';
  */
 
 const LIBRARIES = [
+  '@google-cloud/firestore-api/build',
   '@google-cloud/firestore/build/src',
   '@grpc/grpc-js/build/src',
+  'debug/src',
   'firebase-admin/lib/{app,credential,firestore,utils}',
   'gaxios/build/cjs',
   'gcp-metadata/build',
   'google-auth-library/build',
   'google-gax/build',
   'google-logging-utils/build',
+  'retry-request',
 ];
 
 /** The variables by their purpose. Programs of this repository remove only those under `removed`. */
@@ -23,6 +26,7 @@ const VARIABLES = {
   removed: [
     ...['DEBUG_AUTH', 'DETECT_GCP_RETRIES', 'FIRESTORE_ENABLE_TRACING', 'FIRESTORE_PREFER_REST'],
     ...['GAE_MODULE_NAME', 'GAE_SERVICE', 'GCP_ARTIFACT', 'GCP_CLIENT_SERVICE', 'GCP_CLIENT_VERSION'],
+    ...['GOOGLE_CLOUD_UNIVERSE_DOMAIN'],
     ...['GOOGLE_API_CERTIFICATE_CONFIG', 'GOOGLE_API_USE_CLIENT_CERTIFICATE', 'GOOGLE_API_USE_MTLS_ENDPOINT'],
     ...['GOOGLE_SDK_NODE_ARTIFACT', 'GOOGLE_SDK_NODE_CLIENT_SERVICE', 'GOOGLE_SDK_NODE_CLIENT_VERSION'],
     ...['GOOGLE_SDK_NODE_ENABLE_TRACING', 'GOOGLE_SDK_NODE_LOGGING', 'GOOGLE_SDK_NODE_SERVER_ADDRESS'],
@@ -56,7 +60,7 @@ const VARIABLES = {
   /** Variables for debugging, which nobody sets by accident. */
   debugging: [
     ...['GRPC_NODE_DEBUG_SEND_ERROR_DETAILS', 'GRPC_NODE_TRACE', 'GRPC_NODE_VERBOSITY', 'GRPC_TRACE', 'GRPC_VERBOSITY'],
-    ...['NODE_DEBUG'],
+    ...['DEBUG', 'NODE_DEBUG'],
   ],
   /**
    * Variables that are read only by code that these programs do not run: servers, other products, a balancer that nobody
