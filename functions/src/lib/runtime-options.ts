@@ -1,7 +1,7 @@
 import { getServiceAccount, instanceLimits } from './config';
 import { REGION } from './region';
 
-/** The runtime options of the functions. They depend on each other and on time-limits.ts. */
+/** The runtime options of the functions. time-limits.ts and memory.ts compute limits from them. */
 
 const defaults = { region: REGION, cpu: 1, ...instanceLimits } as const;
 

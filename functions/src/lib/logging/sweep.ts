@@ -31,7 +31,7 @@ export interface SweepCounts {
   unreadable: number;
 }
 
-/** @param entry `interrupted` if the instance stopped or the time limit was reached */
+/** @param entry Its `interrupted` is true if the instance stopped or the time limit was reached */
 export const logSweepEnded = (entry: SweepCounts & { duration_ms: number; interrupted: boolean }) =>
   logEvent('INFO', 'sweep_ended', entry);
 
