@@ -4,19 +4,19 @@ import { areWritesPaused } from './lib/config';
 import { getErrorMessage, LoggableError } from './lib/errors';
 import { getDatabase } from './lib/firestore/database';
 import { runHandler, shutdown } from './lib/instance/shutdown';
-import { logSweepResult } from './lib/logging/sweep';
-import { logSweepFailed } from './lib/logging/sweep';
-import { logSweepPaused } from './lib/logging/sweep';
-import { logSweepEnded } from './lib/logging/sweep';
-import { type SweepCounts } from './lib/logging/sweep';
-import { logUnreadableKey } from './lib/logging/sweep';
+import {
+  logSweepEnded,
+  logSweepFailed,
+  logSweepPaused,
+  logSweepResult,
+  logUnreadableKey,
+  MAX_UNREADABLE_LINES,
+  type SweepCounts,
+} from './lib/logging/sweep';
 import { createWorkContext } from './lib/work-context';
-import { sweepOptions, writeOptions } from './lib/runtime-options';
+import { LAST_RESUME_MS, sweepOptions } from './lib/runtime-options';
 import { getTimeLimitMs } from './lib/time-limits';
 import { sweep, type SweepReporter } from './price-lists/sweep';
-
-/** Maximum number of log lines about unreadable records in one sweep. `sweep_ended` and `sweep_failed` give the number of all such records. */
-export const MAX_UNREADABLE_LINES = 10;
 
 const createReporter = (counts: SweepCounts): SweepReporter => ({
   onResult: (result, record) => {
@@ -28,12 +28,6 @@ const createReporter = (counts: SweepCounts): SweepReporter => ({
     if (counts.unreadable <= MAX_UNREADABLE_LINES) logUnreadableKey(path);
   },
 });
-
-/**
- * After this time, a sweep begins no more resumes, because each can take as long as a creation. A resume that the time
- * limit cuts off would count as a failed try. The next sweep starts within a minute after this one has ended.
- */
-export const LAST_RESUME_MS = getTimeLimitMs(sweepOptions, true) - getTimeLimitMs(writeOptions, true);
 
 /**
  * Resumes attempts that failed for a transient cause or whose lease has expired, and reports keys that need an operator.

@@ -33,7 +33,8 @@ import {
   SWEEP_WAIT_MS,
 } from '../../functions/src/price-lists/schedule';
 import { CONCURRENCY } from '../../functions/src/price-lists/sweep';
-import { LAST_RESUME_MS, MAX_UNREADABLE_LINES } from '../../functions/src/sweep-price-lists';
+import { MAX_UNREADABLE_LINES } from '../../functions/src/lib/logging/sweep';
+import { LAST_RESUME_MS } from '../../functions/src/lib/runtime-options';
 import { failed } from '../harness/key-records';
 
 /**

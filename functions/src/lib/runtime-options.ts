@@ -1,5 +1,6 @@
 import { getServiceAccount, instanceLimits } from './config';
 import { REGION } from './region';
+import { getTimeLimitMs } from './time-limits';
 
 /** The runtime options of the functions. time-limits.ts and memory.ts compute limits from them. */
 
@@ -46,3 +47,9 @@ export const sweepOptions = {
   concurrency: 1,
   timeoutSeconds: 1_800,
 } as const;
+
+/**
+ * After this time, a sweep begins no more resumes, because each can take as long as a creation. A resume that the time
+ * limit cuts off would count as a failed try. The next sweep starts within a minute after this one has ended.
+ */
+export const LAST_RESUME_MS = getTimeLimitMs(sweepOptions, true) - getTimeLimitMs(writeOptions, true);
