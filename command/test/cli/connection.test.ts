@@ -142,16 +142,21 @@ test.each([
   expect(text).not.toMatch(RAW);
 });
 
-test('if the database does not respond, the command says so after 8 s', async () => {
-  const text = await getReadError(PRODUCTION, () => new Promise<never>(() => undefined));
-  expect(text).toMatch(/^Firestore does not respond .*Check the network, --project,/);
-}, 8_000);
+test.each([
+  [PRODUCTION, /^Firestore does not respond .*Check the network, --project,/],
+  [LOCAL, /^No Firestore responds at .*Start the local service/],
+])('if the database at target %j does not respond, the command says so after 8 s', async (target, message) => {
+  expect(await getReadError(target, () => new Promise<never>(() => undefined))).toMatch(message);
+});
 
 /** Runs `assertReadable` with this `getAll`, and with 8 ms instead of its timeout of 8 s. @returns the message of its error */
 async function getReadError(target: Target, getAll: () => Promise<never>): Promise<string> {
   const clock: typeof systemClock = {
     ...systemClock,
-    createTimeout: (ms, ...others) => systemClock.createTimeout(ms === 8_000 ? 8 : ms, ...others),
+    createTimeout: (ms, ...others) => {
+      expect(ms).toBe(8_000);
+      return systemClock.createTimeout(8, ...others);
+    },
   };
   const context = { ...createWorkContext(new AbortController().signal), clock };
   const db = Object.assign(new Database(service.db, context), { getAll });
