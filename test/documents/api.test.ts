@@ -1,3 +1,4 @@
+import { replaceSection } from '../../dev/generate/openapi/reference';
 import { readFileSync } from 'node:fs';
 import { ERROR_DEFINITIONS } from '../../functions/src/lib/errors';
 import {
@@ -134,4 +135,10 @@ describe('docs/data-model.md', () => {
   test.each(Object.values(subcollections))('has a line for the subcollection %s', (name) => {
     expect(text).toMatch(new RegExp(`^- \\*\\*\`\\S+/${name}\``, 'm'));
   });
+});
+
+test('a section that has only its heading gets its text, and the next section keeps its own', () => {
+  const page = '### Get a\n\n### Get b\n\nold\n\n## Errors\n';
+  const both = replaceSection(replaceSection(page, 'Get a', 'first\n'), 'Get b', 'second\n');
+  expect(both).toBe('### Get a\n\nfirst\n\n### Get b\n\nsecond\n\n## Errors\n');
 });

@@ -51,13 +51,18 @@ export function generateReference(): Record<string, string> {
   for (const [path, { get, post }] of Object.entries(paths)) {
     const operation = post ?? get;
     if (operation === undefined) continue;
-    const section = new RegExp(`(?<=^### ${operation.summary}\n\n)[^]*?(?=\n##)`, 'm');
-    if (!section.test(page))
-      throw new Error(`${PAGE} has no heading "### ${operation.summary}". Add it, with an empty line below it.`);
     const text = describeOperation(`${post ? 'POST' : 'GET'} \`${path}\``, operation, components.schemas);
-    page = page.replace(section, () => text);
+    page = replaceSection(page, operation.summary, text);
   }
   return { [PAGE]: page };
+}
+
+/** Replaces the text below a heading of docs/api.md, up to the next heading. A new heading has no text yet. */
+export function replaceSection(page: string, heading: string, text: string): string {
+  const section = new RegExp(`(?<=^### ${heading}\n\n)[^]*?(?=\n##|^##)`, 'm');
+  if (!section.test(page))
+    throw new Error(`${PAGE} has no heading "### ${heading}". Add it, with an empty line below it.`);
+  return page.replace(section, (old) => (old === '' ? `${text}\n` : text));
 }
 
 function describeOperation(address: string, operation: Method, schemas: Document['components']['schemas']): string {
