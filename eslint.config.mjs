@@ -92,11 +92,6 @@ export default defineConfig(
       ],
     },
   },
-  {
-    // Tests search only texts of this repository, so super-linear backtracking cannot take long.
-    files: ['*/test/**', 'test/**'],
-    rules: { 'regexp/no-super-linear-backtracking': 'off', 'regexp/no-super-linear-move': 'off' },
-  },
   { files: ['**/*.mjs', '**/*.cjs'], ...tseslint.configs.disableTypeChecked },
   { files: ['**/*.cjs'], rules: { '@typescript-eslint/no-require-imports': 'off' } },
 );

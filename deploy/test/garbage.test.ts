@@ -52,7 +52,7 @@ async function run(args: string[], env: Record<string, string> = {}) {
   );
   const output = stdout + stderr;
   expect(output).not.toMatch(
-    /^\s+at |Cannot read prop|is not (a function|iterable)|Unexpected (token|end)|SyntaxError|TypeError/m,
+    /^ +at |Cannot read prop|is not (a function|iterable)|Unexpected (token|end)|SyntaxError|TypeError/m,
   );
   return { code, output };
 }

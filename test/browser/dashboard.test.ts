@@ -115,7 +115,7 @@ describe('the backend of a user who may read one team, in a container', () => {
     const listen = { PORT: '0', LISTEN_ADDRESS: '0.0.0.0', HOSTS: 'a.example.com, dashboard.example.com' };
     inContainer = startProgram(process.execPath, [file], { env: { API_KEY: KEY, BASE_URL: address, ...listen } });
     const [line] = (await once(inContainer.stdout, 'data')) as [Buffer];
-    port = Number(/(\d+)\n/.exec(String(line))?.[1]);
+    port = Number(/(?<!\d)(\d+)\n/.exec(String(line))?.[1]);
   });
   afterAll(() => inContainer.kill());
 

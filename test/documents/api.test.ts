@@ -41,12 +41,12 @@ const readSection = (heading: string): string => page.split(/^##+ /m).find((text
 
 /** Returns the cells of each row of the tables in a text, without the headings. */
 const readRows = (text: string): string[][] =>
-  [...text.matchAll(/^\| (?!-)(.*) \|$(?!\n\| ?-)/gm)].map(([, row = '']) => row.trim().split(/ *\| */));
+  [...text.matchAll(/^\| (?!-)(.*) \|$(?!\n\| ?-)/gm)].map(([, row = '']) => row.split('|').map((cell) => cell.trim()));
 
 test('the section Idempotency shows statuses, texts and headers of add price lists, without terms for operators', () => {
   const section = readSection('Idempotency\n');
   const responses: Record<string, Body | undefined> = paths['/addPriceLists'].post.responses;
-  const shown = [...section.matchAll(/```http\n *HTTP\/1.1 (\d+).*?```/gs)];
+  const shown = [...section.matchAll(/```http\n *HTTP\/1.1 (\d{3}).*?```/gs)];
   expect(shown.map(([, status]) => Number(status))).toEqual([200, 409, 409, 500]);
   for (const [block, status] of shown) {
     const headers = responses[status ?? '']?.headers ?? {};

@@ -16,7 +16,7 @@ test.each(blocks.filter(({ language }) => language === 'bash'))('$document:$line
 test.each(['docs/reliability.md', 'docs/security.md'])(
   'each test file that %s links to contains the title of the link',
   (page) => {
-    const links = readFileSync(page, 'utf8').matchAll(/\[([^\]]+)\]\((\S+\.test\.ts)\)/g);
+    const links = readFileSync(page, 'utf8').matchAll(/\[([^[\]]+)\]\((\S+\.test\.ts)\)/g);
     const named = [...links].map(([, title = '', file = '']) => ({ title, file }));
     expect(named.length).toBeGreaterThan(0);
     for (const { title, file } of named) expect(readFileSync(join('docs', file), 'utf8')).toContain(title);

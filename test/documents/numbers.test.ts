@@ -221,7 +221,7 @@ const pages = ['README.md', ...globSync('docs/*.md').filter((path) => path !== '
   }));
 
 /** Matches a link to the source of a figure: docs/performance.md or another site. */
-const SOURCED = /\[[^\]]*\]\((?:https:|(?:docs\/)?performance\.md)[^)]*\)/g;
+const SOURCED = /\[[^[\]]*\]\((?:https:|(?:docs\/)?performance\.md)[^)]*\)/g;
 
 function findSpans(text: string): [from: number, to: number][] {
   const links = [...text.matchAll(SOURCED)].map(({ 0: link, index }): [number, number] => [index, index + link.length]);

@@ -68,9 +68,9 @@ describe('the commands that add an API key', () => {
 
 test('a block of several commands begins with `set -e` or joins them, so that none runs after a failed one', () => {
   const split = blocks.filter(({ language, code }) => {
-    if (!['bash', 'sh'].includes(language) || /^\(?\s*set -e$/m.test(code)) return false;
+    if (!['bash', 'sh'].includes(language) || /^(\(\s*)?set -e$/m.test(code)) return false;
     const joined = code.replaceAll(/\\\n/g, ' ').replaceAll(/(&&|\|\|?|\{|\bdo|\bthen)\s*\n/g, '$1 ');
-    const commands = joined.split('\n').filter((line) => !/^\s*(#.*|(export )?(\w+=\S+ ?)+)?$/.test(line));
+    const commands = joined.split('\n').filter((line) => !/^\s*(#.*|(export )?(\w+=\S+( |$))+)?$/.test(line));
     return commands.length > 1;
   });
   expect(split.map(({ document, line }) => `${document}:${line}`)).toEqual([]);

@@ -92,7 +92,7 @@ export async function startLocalServer(env: Variables, command = NPM_START, fold
       throw new Error(`the server ended with ${gone.code ?? gone.signal ?? ''}:\n${gone.stdout}${gone.stderr}`);
   }
   const printed = output.stdout;
-  const firestoreAddress = /^\s*Firestore +([^,\s]+)/m.exec(printed)?.[1] ?? '';
+  const firestoreAddress = /^ *Firestore +([^,\s]+)/m.exec(printed)?.[1] ?? '';
   const origin = /Functions +(\S+)/.exec(printed)?.[1] ?? '';
   const kill = (signal: NodeJS.Signals) => killGroup(child, signal);
   return {

@@ -185,7 +185,7 @@ describe('price lists', () => {
   const getRows = (page: string) =>
     [...page.matchAll(/<tr>\s*<td>[^]*?<\/tr>/g)].map(([row]) =>
       row
-        .replace(/<[^>]*>/g, ' ')
+        .replace(/<[^<>]*>/g, ' ')
         .replace(/\s+/g, ' ')
         .trim(),
     );

@@ -94,7 +94,7 @@ function findVariables(): Set<string> {
     const files = globSync(`node_modules/${library}/**/*.{js,cjs}`);
     expect([library, files.length]).not.toEqual([library, 0]);
     for (const file of files) {
-      const text = readFileSync(file, 'utf8').replace(/\/\*[^]*?\*\/|^\s*\/\/.*/gm, '');
+      const text = readFileSync(file, 'utf8').replace(/\/\*[^]*?\*\/|^[ \t]*\/\/.*/gm, '');
       for (const [, member, single, double, constant] of text.matchAll(READ)) {
         const name = member ?? single ?? double;
         const named = CONSTANTS[constant ?? ''] ?? [`a constant: ${String(constant)}`];
