@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { status } from '@grpc/grpc-js';
 import { cases } from './cases';
 import { deviations } from './deviations';
 import { connect } from './protocol';
@@ -13,9 +14,10 @@ Records the answers of Google's emulator. npm test compares the embedded Firesto
   --emulator VERSION   the emulator's version, to store in the recording`;
 
 const RECORDING = 'emulator/test/conformance/recording.jsonl';
-/** Reports an error, such as a recording that cannot be written. */
+
+/** Reports an error, such as an address where no emulator responds. The recording then stays as it was. */
 function fail(error: unknown): void {
-  console.error(String(error));
+  console.error(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;
 }
 
@@ -34,6 +36,9 @@ async function record(address: string, emulator: string): Promise<void> {
   };
   await Promise.all(Array.from({ length: WIDTH }, work));
   google.close();
+  const unavailable: number = status.UNAVAILABLE;
+  if (answers.some(([, each]) => each.some(({ code }) => code === unavailable)))
+    throw new Error(`Google's emulator does not respond at ${address}.`);
   const lines = [{ emulator, date: new Date().toISOString().slice(0, 10) }, ...answers];
   writeFileSync(RECORDING, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
   console.log(`Recorded ${answers.length} sequences of Google's emulator ${emulator} in ${RECORDING}`);
