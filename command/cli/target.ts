@@ -68,7 +68,7 @@ function readDefaultProject(): string {
     return firebaseSettingsSchema.parse(JSON.parse(text)).projects.default;
   } catch {
     throw new CommandError(
-      'No project is set, and this folder has no .firebaserc with a default project. Pass --project <id>.',
+      'No project is set, and this folder has no .firebaserc with a default project. Pass --project <id>, or run the command in the root of the clone.',
     );
   }
 }

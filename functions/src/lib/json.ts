@@ -250,7 +250,7 @@ class Scanner {
   }
 
   #fail(at = this.#at): never {
-    throw invalidBody(`Expected JSON, received other text at position ${at}`);
+    throw invalidBody(`Expected JSON, received ${this.text.length === 0 ? 'no body' : `other text at position ${at}`}`);
   }
 }
 

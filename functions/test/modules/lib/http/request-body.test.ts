@@ -125,6 +125,10 @@ describe('the text of a body', () => {
     expect(await send(bytes)).toEqual({ 'é€𝄞': 'é€𝄞' });
   });
 
+  test('is rejected if it is empty', async () => {
+    expect(getMessage(await send(['']))).toBe('Expected JSON, received no body');
+  });
+
   test('is rejected if a character is cut short', async () => {
     expect(getMessage(await send([Buffer.from([0xe2, 0x82])]))).toBe('Expected UTF-8, received other bytes');
   });
@@ -139,7 +143,6 @@ describe('the text of a body', () => {
     ['\ufeff{"é":1 2}', 11],
     ['{"\\n":1,}', 8],
     ['"at position 5" secret', 16],
-    ['', 0],
   ])('%j is not JSON, and the message names the position %d', async (text, place) => {
     expect(getMessage(await send([text]))).toBe(`Expected JSON, received other text at position ${place}`);
   });
