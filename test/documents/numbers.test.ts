@@ -35,6 +35,7 @@ import {
 import { CONCURRENCY } from '../../functions/src/price-lists/sweep';
 import { MAX_UNREADABLE_LINES } from '../../functions/src/lib/logging/sweep';
 import { LAST_RESUME_MS } from '../../functions/src/lib/runtime-options';
+import { operationNames } from '../../dev/run/operations';
 import { failed } from '../harness/key-records';
 
 /**
@@ -114,6 +115,7 @@ const COMPUTED = [
   `begins within ${atLeast(firstResumeMs, MINUTE, 'minutes')}`,
   `up to ${atLeast(firstResumeMs, MINUTE, 'minutes')}`,
   `starts \`sweepPriceLists\` every ${every(SWEEP_INTERVAL_MS, MINUTE, 'minute')}`,
+  `Cloud Scheduler, every ${every(SWEEP_INTERVAL_MS, MINUTE, 'minute')}`,
   `which runs every ${every(SWEEP_INTERVAL_MS, MINUTE, 'minute')}`,
   `--project your-project\` every ${every(SWEEP_INTERVAL_MS, MINUTE, 'minute')}`,
   `calls the sweep every ${every(SWEEP_INTERVAL_MS, MINUTE, 'minute')}`,
@@ -154,6 +156,7 @@ const COMPUTED = [
   `closes the connection after ${seconds(LINGER.maxMs)}`,
   `for at most ${seconds(LINGER.maxMs)}, so`,
   `cache for ${every(PREFLIGHT_MAX_AGE_S * SECOND, HOUR, 'an hour')}`,
+  `operations[${word(operationNames.length)} operations, over lib/http]`,
   `at most ${WRITE_SIZES.batchEntries} entries in one commit`,
   // The end of an instance
   `fails those in progress after ${seconds(STOP_MS.abortWrites)}, and exits within ${seconds(STOP_MS.exit)}`,
@@ -211,13 +214,15 @@ const CHOSEN = [
 
 /** Matches a number or a number word before a unit or before a noun that the service limits, and phrases such as `every minute`. */
 const QUANTITY =
-  /(?<![\w/.#,-])(?:(?:\d[\d,]*(?:\.\d+)?|half an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|twenty|thirty|dozen|hundred|thousand)(?: to \w+)?[ -](?:\w+ )?(?:s|ms|seconds?|minutes?|hours?|days?|KiB|MiB|GiB|KB|MB|GB|bytes|characters|levels|%|tries|times|products|orders|entries|requests|creations|keys)(?!\w)|(?:every|an?) (?:minute|hour|day)(?!\w))/gi;
+  /(?<![\w/.#,-])(?:(?:\d[\d,]*(?:\.\d+)?|half an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|twenty|thirty|dozen|hundred|thousand)(?: to \w+)?[ -](?:\w+ )?(?:s|ms|seconds?|minutes?|hours?|days?|KiB|MiB|GiB|KB|MB|GB|bytes|characters|levels|%|tries|times|products|orders|entries|requests|creations|keys|operations)(?!\w)|(?:every|an?) (?:minute|hour|day)(?!\w))/gi;
 
 const pages = ['README.md', ...globSync('docs/*.md').filter((path) => path !== 'docs/performance.md')]
   .sort()
   .map((path) => ({
     path,
-    text: readFileSync(path, 'utf8').replace(/^ *```[^]*?^ *```/gm, (block) => block.replace(/./g, ' ')),
+    text: readFileSync(path, 'utf8').replace(/^ *```(\w*)\n[^]*?^ *```/gm, (block, language) =>
+      language === 'mermaid' ? block : block.replace(/./g, ' '),
+    ),
   }));
 
 /** Matches a link to the source of a figure: docs/performance.md or another site. */
