@@ -69,7 +69,7 @@ export function createOpenApiDocument(): JsonObject {
 /** Describes the platform's responses as text only, so an undescribed JSON response of the service does not match them. */
 const platformResponse: JsonObject = {
   description:
-    'A response of the platform in front of the service, such as 429, 502, 503 or 504. Send the request again after a pause.',
+    'A response of the platform in front of the service, such as 429, 502, 503 or 504. After one of these, wait a few seconds, and send the request again.',
   content: { 'text/html': { schema: { type: 'string' } }, 'text/plain': { schema: { type: 'string' } } },
 };
 

@@ -42,7 +42,7 @@ const SAID_ONCE: readonly [text: RegExp, instead: string][] = [
   [/, trimmed and uppercased\./, '.'],
   [/Number of records in the response\. Comes last\./, ''],
   [/ ?A calendar date: 2026-02-30 is invalid\./, ''],
-  [/ ?Null if the stored record is incomplete or malformed\./, ''],
+  [/ ?Null if this field is missing or malformed in the stored record\./, ''],
 ];
 
 export function generateReference(): Record<string, string> {
@@ -93,7 +93,10 @@ const leaveOutRepeated = (lines: readonly string[]): string[] =>
       line.startsWith('- `price_list` ') ? `${line} Also has the fields of \`expected_forward_cost\`.` : line,
     );
 
-/** Returns a line for each field of a schema, including the fields within objects, maps and arrays. */
+/**
+ * Returns a line for each field of a schema, including the fields within objects, maps and arrays. A field that has fields of its own
+ * but no description gets no line.
+ */
 function listFields(schema: Schema, schemas: Record<string, Schema>, path = ''): string[] {
   const { properties = {}, additionalProperties, items } = resolve(schema, schemas);
   if (typeof additionalProperties === 'object') return listFields(additionalProperties, schemas, `${path}<id>.`);

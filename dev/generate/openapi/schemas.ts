@@ -1,9 +1,8 @@
 import type * as z from 'zod';
 
 /**
- * Converts zod's JSON Schema to the form that OpenAPI and code generators need. Named schemas become
- * components, a nullable type becomes one schema, an enum of integers becomes a range, the bounds of JavaScript's
- * integers are removed, and a response can have fields that its schema does not list.
+ * Converts zod's JSON Schema to the form that OpenAPI and code generators need. Named schemas become components. `simplify`
+ * makes the other changes.
  */
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };

@@ -21,7 +21,7 @@ export interface paths {
          *
          *     Both lists have the market's currency. The service uses the request's `currency_iso` only if the market has no usable currency.
          *
-         *     If no market has the `market_id`, the service stores the request and creates no list. `market`, `expected_forward_cost` and `price_list` are null, even if you send the request again. Send a correct `market_id` with a new `boq_list_id`.
+         *     If no market has the `market_id`, the service stores the request and creates no list. `market`, `expected_forward_cost` and `price_list` are then null. The same request gets the same response again, even if the market is created later. Send a correct `market_id` with a new `boq_list_id`.
          *
          *     Allow up to 20 minutes for the largest lists.
          */
@@ -47,7 +47,7 @@ export interface paths {
          *
          *     `start_date` is the first day, and `end_date` is the day after the last. An empty or reversed range selects nothing.
          *
-         *     A field of a record is null if the stored field is missing or malformed. Such records are included.
+         *     A field of an order is null if the stored field is missing or malformed. Such an order is included if it matches the request.
          *
          *     There is no pagination: one response contains everything.
          */
@@ -191,13 +191,13 @@ export interface components {
              * @description Unix milliseconds.
              */
             updated_at: number;
-            /** @description Market of the lists. Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
+            /** @description Identifier of the lists' market. Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
             market_id: string;
             /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
             name: string;
             /** @description The market's currency; the request's if the market has no usable one. */
             currency: string;
-            /** @description Country code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
+            /** @description Country code, trimmed and uppercased. Null if this field is missing or malformed in the stored record. */
             market_iso: string | null;
             new_date: {
                 year: number;
@@ -224,17 +224,17 @@ export interface components {
         };
         ListMarket: {
             id: string;
-            /** @description Null if the stored record is incomplete or malformed. */
+            /** @description Null if this field is missing or malformed in the stored record. */
             name: string | null;
-            /** @description Country code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
+            /** @description Country code, trimmed and uppercased. Null if this field is missing or malformed in the stored record. */
             iso: string | null;
         };
         Market: {
-            /** @description English name. Null if the stored record is incomplete or malformed. */
+            /** @description English name. Null if this field is missing or malformed in the stored record. */
             name: string | null;
-            /** @description Country code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
+            /** @description Country code, trimmed and uppercased. Null if this field is missing or malformed in the stored record. */
             country_iso: string | null;
-            /** @description Currency code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
+            /** @description Currency code, trimmed and uppercased. Null if this field is missing or malformed in the stored record. */
             currency_iso: string | null;
         };
         MarketsResponse: {
@@ -246,16 +246,16 @@ export interface components {
         };
         Order: {
             customer_data: {
-                /** @description Customer that owns the order. Null if the stored record is incomplete or malformed. */
+                /** @description Customer that owns the order. Null if this field is missing or malformed in the stored record. */
                 customer_id: string | null;
-                /** @description Null if the stored record is incomplete or malformed. */
+                /** @description Null if this field is missing or malformed in the stored record. */
                 customer_name: string | null;
             };
-            /** @description Invoicing record of the order. Null if the stored record is incomplete or malformed. */
+            /** @description Invoicing record of the order. Null if this field is missing or malformed in the stored record. */
             invoice_id: string | null;
-            /** @description Null if the stored record is incomplete or malformed. */
+            /** @description Null if this field is missing or malformed in the stored record. */
             market_id: string | null;
-            /** @description Null if the stored record is incomplete or malformed. */
+            /** @description Null if this field is missing or malformed in the stored record. */
             team_id: string | null;
         };
         OrdersByTeamRequest: {
@@ -301,13 +301,13 @@ export interface components {
              * @description Unix milliseconds.
              */
             updated_at: number;
-            /** @description Market of the lists. Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
+            /** @description Identifier of the lists' market. Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
             market_id: string;
             /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
             name: string;
             /** @description The market's currency; the request's if the market has no usable one. */
             currency: string;
-            /** @description Country code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
+            /** @description Country code, trimmed and uppercased. Null if this field is missing or malformed in the stored record. */
             market_iso: string | null;
             new_date: {
                 year: number;
@@ -318,7 +318,7 @@ export interface components {
             date: string;
         };
         PriceListInfo: {
-            /** @description Market of the lists. Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
+            /** @description Identifier of the lists' market. Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
             market_id: string;
             /** @description Identifier of the price list in the client's system: the idempotency key. Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
             boq_list_id: string;
@@ -379,9 +379,9 @@ export interface components {
             status: number | null;
         };
         Team: {
-            /** @description Null if the stored record is incomplete or malformed. */
+            /** @description Null if this field is missing or malformed in the stored record. */
             name: string | null;
-            /** @description Country code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
+            /** @description Country code, trimmed and uppercased. Null if this field is missing or malformed in the stored record. */
             country_iso: string | null;
         };
         TeamsResponse: {
@@ -399,9 +399,9 @@ export interface components {
             errors: components["schemas"]["FieldError"][];
         };
         Warehouse: {
-            /** @description Null if the stored record is incomplete or malformed. */
+            /** @description Null if this field is missing or malformed in the stored record. */
             name: string | null;
-            /** @description Country code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
+            /** @description Country code, trimmed and uppercased. Null if this field is missing or malformed in the stored record. */
             country_iso: string | null;
         };
         WarehousesResponse: {
@@ -413,7 +413,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description A response of the platform in front of the service, such as 429, 502, 503 or 504. Send the request again after a pause. */
+        /** @description A response of the platform in front of the service, such as 429, 502, 503 or 504. After one of these, wait a few seconds, and send the request again. */
         Platform: {
             headers: {
                 [name: string]: unknown;

@@ -4,7 +4,7 @@ import { expectedError, textField } from './fields';
 export const infoSchema = z
   .object(
     {
-      market_id: textField.describe(`Market of the lists. ${textField.description}`),
+      market_id: textField.describe(`Identifier of the lists' market. ${textField.description}`),
       boq_list_id: textField.describe(
         `Identifier of the price list in the client's system: the idempotency key. ${textField.description}`,
       ),

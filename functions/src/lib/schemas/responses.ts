@@ -6,7 +6,7 @@ import { listInfoSchema } from './info';
  * response is parsed with them at run time.
  */
 
-const NULL_IF_MALFORMED = 'Null if the stored record is incomplete or malformed.';
+const NULL_IF_MALFORMED = 'Null if this field is missing or malformed in the stored record.';
 
 const idField = z.string();
 const nullableText = z.string().min(1).nullable().describe(NULL_IF_MALFORMED);
