@@ -119,7 +119,7 @@ const COMPUTED = [
   `which runs every ${every(SWEEP_INTERVAL_MS, MINUTE, 'minute')}`,
   `--project your-project\` every ${every(SWEEP_INTERVAL_MS, MINUTE, 'minute')}`,
   `calls the sweep every ${every(SWEEP_INTERVAL_MS, MINUTE, 'minute')}`,
-  `tries a key again ${every(SWEEP_INTERVAL_MS, MINUTE, 'a minute')} after`,
+  `resumes a key ${every(SWEEP_INTERVAL_MS, MINUTE, 'a minute')} after`,
   `within ${atLeast(SWEEP_WAIT_MS, MINUTE, 'minutes')} the log must have`,
   `Wait ${number(sweepOptions.timeoutSeconds / 60)} minutes, because`,
   `a pause of more than ${atLeast(LAST_RESUME_MS, MINUTE, 'minutes')}`,

@@ -11,7 +11,7 @@ interface LockedPackage {
 
 const toEntries = (packages: object) => Object.entries(packages as Record<string, LockedPackage>);
 
-test('package.json lets only esbuild run its install script, and denies that to every other package with such a script', () => {
+test('package.json lets only esbuild run its install script, and denies that to every other package with such a script except fsevents', () => {
   const installed = toEntries(lock.packages).filter(([path]) => path !== '');
   const scripted = installed.filter(([, { hasInstallScript }]) => hasInstallScript === true);
   const names = scripted.map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length));
@@ -32,7 +32,7 @@ test('production installs at most 130 packages, and none of them has an install 
   expect(installed.length).toBeLessThanOrEqual(130);
 });
 
-test('.nvmrc, the Node packages and the runtime of the functions name the same version of Node', () => {
+test('the Node packages have the version in .nvmrc, and the runtime of the functions and @types/node have its major version', () => {
   const version = readFileSync('.nvmrc', 'utf8').trim();
   const [major] = version.split('.');
   expect(new Set(Object.values(manifest.optionalDependencies))).toEqual(new Set([version]));

@@ -15,9 +15,9 @@ import { writeRecords } from '../../../test/harness/stored';
 import { waitFor, waitUntilFired } from '../../../test/harness/wait-for';
 
 /**
- * No client that leaves ends an instance, whenever it leaves and whatever its response would be. Clients leave a
- * deployed function in each way of {@link LEAVES}, and afterwards another client gets its response. Then the instance
- * stops, and exits with 0 although more clients leave before their 500.
+ * Tests that no client that leaves ends an instance. Clients leave a deployed function in each way of {@link LEAVES}, each
+ * before one of several responses, and afterwards another client gets its response. Then the instance stops, and exits
+ * with 0 although more clients leave before their 500.
  */
 
 const SEED = Number(process.env['SEED'] ?? 1);

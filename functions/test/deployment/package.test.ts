@@ -23,7 +23,7 @@ interface Lock {
 }
 
 describe('the deploy package', () => {
-  test('contains one file per function, the start of an instance, shared chunks, the check of Node, manifest, lock file and bill of materials', async () => {
+  test('contains only the main file, one file per function, the start of an instance, shared chunks, the check of Node, the manifest, the lock file and the bill of materials', async () => {
     const uploaded = await listUploadedFiles();
     expect(uploaded.filter((file) => !file.startsWith('chunk-'))).toEqual(
       [

@@ -89,7 +89,7 @@ test('get warehouses does not start if an allowed origin is one that no browser 
   jest.restoreAllMocks();
 });
 
-test('a request from another origin, or without one, gets the complete response without CORS headers', async () => {
+test('a request from an origin that is not allowed, or without an origin, gets the complete response without CORS headers', async () => {
   await writeRecords(service.db, 'warehouses', { cairo: {} });
   for (const origin of ['https://evil.example.com', 'null', undefined]) {
     const { status, headers, json } = await service.call('getWarehouses', { headers: { origin } });

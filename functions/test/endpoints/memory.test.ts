@@ -94,7 +94,7 @@ test('creations whose clients have left keep their places until they end', async
   );
 });
 
-test('a compressed body that can inflate to 32 MiB counts as 32 MiB until it is inflated, and then by its inflated size', async () => {
+test('a compressed body that could inflate to 32 MiB counts only by its inflated size once it is inflated', async () => {
   const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
   const action = { kind: 'call', run: () => released } as const;
   service.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action });
@@ -106,7 +106,7 @@ test('a compressed body that can inflate to 32 MiB counts as 32 MiB until it is 
     const prices = { price_list_price: 1, expected_forward_cost_price: 1 };
     const text = JSON.stringify({ info, products: Object.fromEntries(ids.map((id) => [id, prices])) });
     const body = gzipSync(text, { level: 9 });
-    // Before the body is read, it counts as 32 MiB.
+    // Gzip can inflate a body to 1,032 times its size. So until this body is inflated, it counts as 32 MiB.
     expect(body.length * 1_032).toBeGreaterThan(maxBytes);
     creating.push(service.call('addPriceLists', { headers, body }));
     await waitFor(() => service.log.filter(({ event }) => event === 'price_list_claimed').length === i + 1);

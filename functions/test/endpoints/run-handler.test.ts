@@ -4,7 +4,10 @@ import { logEvent } from '../../src/lib/logging/event';
 import { operationNames, operations } from '../../../dev/run/operations';
 import { useTestService } from '../../../test/harness/service';
 
-/** The Functions Framework calls a handler in a `node:domain`. The handler logs a line in its last step, outside the domain. */
+/**
+ * The Functions Framework calls a handler in a `node:domain`. Tests that no event is logged inside the domain, not even by
+ * the last step of a handler.
+ */
 
 jest.mock('../../src/lib/logging/event', () => {
   const actual = jest.requireActual<{ logEvent: typeof logEvent }>('../../src/lib/logging/event');

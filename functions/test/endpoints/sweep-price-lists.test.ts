@@ -16,7 +16,7 @@ const deliver = async () => sweepPriceLists.run({ scheduleTime: new Date().toISO
 
 const getEvents = () => service.log.map(({ severity, event }) => [severity, event]);
 
-test('a sweep resumes every attempt that is due, logs each with its request record, and then logs its end', async () => {
+test('a sweep resumes every due key that needs no operator, logs each with the id of its request record, and then logs its end', async () => {
   const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
   for (const key of keys) await failAttempt(key, CRASHED);
   await failAttempt('left');
@@ -39,7 +39,7 @@ test('a sweep ends after one query if nothing is due', async () => {
   expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery']);
 });
 
-test('a sweep fails its resume when the instance stops, and that does not count as a failed try', async () => {
+test('a sweep fails the attempt that it is resuming when the instance stops, and does not count a failed try', async () => {
   await failAttempt('a', { ...CRASHED, failed_tries: 0 });
   const stop = new AbortController();
   jest.replaceProperty(shutdown, 'abortWrites', stop);
@@ -62,7 +62,7 @@ test('a sweep fails its resume when the instance stops, and that does not count 
   jest.restoreAllMocks();
 });
 
-test('a sweep begins no resume that could last longer than the sweep, and leaves the key to the next sweep', async () => {
+test('a sweep begins no resume after 600 s, so the next sweep resumes the key', async () => {
   await failAttempt('a', CRASHED);
   const { createTimeout } = systemClock;
   const timeouts: number[] = [];
@@ -71,7 +71,7 @@ test('a sweep begins no resume that could last longer than the sweep, and leaves
     return createTimeout(ms === 600_000 ? 0 : ms, ...rest);
   });
   await deliver();
-  // A creation, and so a resume, stops itself after 1,125 s.
+  // A resume that begins within 600 s has at least 1,125 s, the time limit of a creation.
   expect(timeouts.slice(0, 2)).toEqual([1_725_000, 600_000]);
   expect(service.log).toMatchObject([{ event: 'sweep_ended', resumed: 0, deferred: 0, interrupted: false }]);
   jest.restoreAllMocks();

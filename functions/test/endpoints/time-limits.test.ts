@@ -52,7 +52,7 @@ test('a read that hangs gets a 500', async () => {
   expect(service.log).toMatchObject([{ event: 'request', reason: 'the time for the request is up' }]);
 });
 
-test('a creation that hangs requires review because of its time limit, and gets a 500', async () => {
+test('the key of a creation that hangs requires review because of the time limit, and the client gets a 500', async () => {
   holdEntries();
   const call = () => service.call('addPriceLists', { json: createPriceListBody(2) });
   const { status } = await runForASecond(addPriceLists.operation.runtimeOptions, 75, call);

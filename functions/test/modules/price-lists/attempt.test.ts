@@ -122,7 +122,7 @@ describe('the lease of a creation', () => {
   });
 });
 
-describe('an attempt that lost its key changes nothing more, and its client gets the response for the new state (powertools-lambda-python #8049)', () => {
+describe('an attempt that lost its key (powertools-lambda-python #8049)', () => {
   const EXPIRED = {
     status: 'requires_review',
     owner: '',
@@ -133,31 +133,34 @@ describe('an attempt that lost its key changes nothing more, and its client gets
 
   test.each([
     ['another owner', { owner: 'another' }, ['request_in_progress', '10'], 'in_progress'],
-    ['the sweep, which left the attempt to an operator', EXPIRED, ['review_required', undefined], 'in_review'],
-    ['an operator who released it', { status: 'released' }, ['review_required', undefined], 'released'],
+    ['the sweep, which left the key to an operator,', EXPIRED, ['review_required', undefined], 'in_review'],
+    ['an operator who released the key', { status: 'released' }, ['review_required', undefined], 'released'],
     [
-      'another owner, which completed it',
+      'another owner, which completed the key,',
       { owner: 'another', status: 'completed', response: '{}' },
       expect.objectContaining({ response: '{}', replayed: true }),
       'completed',
     ],
-  ])('if it lost the key to %s', async (_, update, result, outcome) => {
-    const calls = database.recordCalls();
-    let settled: unknown;
-    atCommit(database, isEntries, async () => {
-      database.clock.advance(20 * SECOND);
-      await getKey().update(update);
-      settled = await readKey();
-    });
-    const created = await create(body);
-    expect(getRejection(created)).toEqual(result);
-    expect(created.logged.at(-1)).toEqual(['superseded', expect.anything(), outcome]);
-    expect(await readKey()).toEqual(settled);
-    // Each list finishes at most the batch that it had begun.
-    expect(getCommits(calls).filter(isEntries).length).toBeLessThanOrEqual(2);
-  });
+  ])(
+    'to %s writes only the batches in progress, and its client gets the response for the new state',
+    async (_, update, result, outcome) => {
+      const calls = database.recordCalls();
+      let settled: unknown;
+      atCommit(database, isEntries, async () => {
+        database.clock.advance(20 * SECOND);
+        await getKey().update(update);
+        settled = await readKey();
+      });
+      const created = await create(body);
+      expect(getRejection(created)).toEqual(result);
+      expect(created.logged.at(-1)).toEqual(['superseded', expect.anything(), outcome]);
+      expect(await readKey()).toEqual(settled);
+      // Each list finishes at most the batch that it had begun.
+      expect(getCommits(calls).filter(isEntries).length).toBeLessThanOrEqual(2);
+    },
+  );
 
-  test('unless someone deleted the key record: the client gets a 500 that promises nothing, and the audit names the records that remain', async () => {
+  test('because someone deleted the key record writes only the batches in progress; its client gets a 500 that promises nothing, and the audit names the records that remain', async () => {
     const calls = database.recordCalls();
     atCommit(database, isEntries, async () => {
       database.clock.advance(20 * SECOND);
@@ -174,7 +177,7 @@ describe('an attempt that lost its key changes nothing more, and its client gets
     for (const path of paths) await expect(check(body)).rejects.toThrow(path);
   });
 
-  test('or is referred to the next sweep if the attempt cannot read the key', async () => {
+  test('refers its client to the next sweep if it cannot read the key record', async () => {
     atCommit(database, isEntries, async () => {
       await getKey().update({ owner: 'another' });
       // The next read is that of the renewal. The read after that one belongs to the failure of the attempt.
@@ -238,7 +241,7 @@ describe('a creation that cannot continue', () => {
     ['timeout', 1, new LoggableError('the time is up')],
     ['stopped', 0, new StoppedError('the instance stops')],
   ])(
-    'waits for the sweep if the failure cause is %s, with %i failed tries',
+    'waits for the sweep if the failure cause is %s; failed_tries is then %i',
     async (failure_cause, failed_tries, reason) => {
       const controller = new AbortController();
       atCommit(database, isEntries, () => controller.abort(reason));

@@ -6,7 +6,7 @@ import { checkInvariants } from '../../../../test/harness/invariants';
 import { getRejection, getResponse, useCreations } from '../../../../test/harness/creations';
 import { createPriceListBody, parseSubmission, type PriceListBody } from '../../../../test/harness/submissions';
 
-/** Adds two optional fields to `info`, of which lists show one, and sends both through a creation. */
+/** Adds two optional fields to `info`, one of which the lists show. Each of the two is sent through a creation. */
 
 jest.mock('../../../src/lib/schemas/info', () => {
   const actual = jest.requireActual<typeof info>('../../../src/lib/schemas/info');

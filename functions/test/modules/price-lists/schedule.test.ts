@@ -32,15 +32,18 @@ test.each<[Partial<KeyRecord>, delayMs: number, obstacle: string | null]>([
   // A key that needs an operator is due at once, so that the sweep reports it.
   [{ failure_cause: 'timeout', failed_tries: 4 }, 0, exhausted],
   [{ failure_cause: 'error', failed_tries: 1 }, 0, permanent],
-])('a failure with %j is due after %i ms, and the obstacle to its resume is %j', (fields, delayMs, obstacle) => {
-  const record: KeyRecord = { ...failed, updated_at: FAILED_AT, ...fields };
-  expect(getSweepDueAt(record)).toBe(FAILED_AT + delayMs);
-  expect(canResumeAutomatically(record)).toBe(obstacle === null);
-  expect(getRecovery(record)).toEqual(
-    obstacle === null ? { kind: 'sweep', retryAfterMs: 65_000 } : { kind: 'operator' },
-  );
-  if (obstacle !== null) expect(describeSweepObstacle(record)).toBe(obstacle);
-});
+])(
+  'a key with the failure %j is due after %i ms, and the obstacle to its resume is %j',
+  (fields, delayMs, obstacle) => {
+    const record: KeyRecord = { ...failed, updated_at: FAILED_AT, ...fields };
+    expect(getSweepDueAt(record)).toBe(FAILED_AT + delayMs);
+    expect(canResumeAutomatically(record)).toBe(obstacle === null);
+    expect(getRecovery(record)).toEqual(
+      obstacle === null ? { kind: 'sweep', retryAfterMs: 65_000 } : { kind: 'operator' },
+    );
+    if (obstacle !== null) expect(describeSweepObstacle(record)).toBe(obstacle);
+  },
+);
 
 test('a key in progress is due when its lease expires (aegra #476), and a completed or released key is never due', () => {
   expect(getSweepDueAt({ ...processing, failed_tries: 4, lease_expires_at: 60_000 })).toBe(60_000);

@@ -150,7 +150,7 @@ describe('a sweep', () => {
     expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery']);
   });
 
-  test('skips a record that its query finds although the attempt is not due', async () => {
+  test('skips a key whose due time has passed if its lease has not expired', async () => {
     const live = await fail('live', { ...CRASHED, lease_expires_at: TEST_START + 90_000 });
     await getKey('live').update({ sweep_due_at: 1 });
     const calls = database.recordCalls();
@@ -178,7 +178,7 @@ describe('a sweep', () => {
     expect(stored.data()).toEqual({ owner: 7 });
   });
 
-  test('resumes a due key, and does not report records that become due later', async () => {
+  test('resumes a due key, and does not report unreadable records that become due later', async () => {
     const later = Array.from({ length: 30 }, (_, i) => [`later-${i}`, { sweep_due_at: TEST_START + MINUTE }]);
     await writeRecords(database.client, 'price_list_idempotency', Object.fromEntries(later) as Record<string, object>);
     await fail('a', STOPPED);
@@ -275,7 +275,7 @@ describe('a sweep', () => {
     expect(together).toContain('de');
   });
 
-  test('that is busy with a long list tries a key again a minute after its take-over failed', async () => {
+  test('that is busy with a long list resumes a key a minute after it could not take the key over', async () => {
     const long = await fail('a', { ...STOPPED, failed_tries: 0 });
     const short = await fail('b', { ...STOPPED, failed_tries: 0 });
     const { promise, resolve: letGo } = Promise.withResolvers<undefined>();
@@ -398,7 +398,7 @@ describe('a key that needs an operator is reported', () => {
     expect(await readKey('a')).toMatchObject(resumed);
   });
 
-  test('only if it still needs one when the sweep acts on it, and otherwise stays due', async () => {
+  test('only if it still needs an operator when the sweep reads it for the report, and otherwise stays due', async () => {
     const run = () => updateKey(getKey('a'), { status: 'requires_review', owner: '', ...STOPPED, failed_tries: 0 });
     database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action: { kind: 'call', run } });
     expect(await sweepAll()).toEqual([]);

@@ -25,8 +25,8 @@ test.each<[string, object]>([
   ['with a negative number of failed tries', { failed_tries: -1 }],
   ['that is completed without a response', { ...completed, response: null }],
   ['that is not completed but has a response', { ...failed, response: '{}' }],
-  ['that is in review without a cause', { ...failed, failure_cause: null }],
-  ['that is in review without a failure', { ...failed, failure: null }],
+  ['that requires review but has no failure cause', { ...failed, failure_cause: null }],
+  ['that requires review but has no failure', { ...failed, failure: null }],
   ['with an action of an unknown kind', { actions: [{ action: 'undo', at: 0, by: 'ada', reason: null }] }],
 ])('a record %s is unreadable', (_, fields) => {
   expect(parseKeyRecord({ ...createKeyRecord(), ...fields }, ID)).toBeUndefined();
