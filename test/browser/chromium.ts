@@ -43,7 +43,7 @@ const FLAGS = [
 /**
  * Starts a browser with its own profile, which {@link Browser.close} removes.
  *
- * @throws Error if the package has no browser for this machine; the message says what to do
+ * @throws Error if the package has no browser for this machine (the message says what to do), or if the browser cannot start
  */
 export async function launchChromium(): Promise<Browser> {
   const { executablePath, env } = await locateChromium();

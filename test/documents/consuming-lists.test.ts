@@ -60,7 +60,7 @@ test('the code reads the latest ready list of a market and month, with both pric
   expect(found).toEqual({ name: 'second', products: EXPECTED, none: true });
 });
 
-test('waitForNext returns a list that was claimed before the call and becomes ready during it', async () => {
+test('waitForNext returns a list that was created before the call and becomes ready during it', async () => {
   const { price_list } = await create('slow', '08/2026');
   const list = db.doc(`price_lists/${price_list.id}`);
   await list.update({ status: 'processing' });

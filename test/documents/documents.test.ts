@@ -87,7 +87,7 @@ describe.each(['README.md', 'docs/getting-started.md'])('%s, followed from top t
 
 /**
  * Expects a program to print the lines that the page shows next, apart from numbers. On a slow machine, the lease of the killed service
- * has already expired. The page says that the lines then differ.
+ * can have expired already. The page says that the lines then differ.
  */
 function expectLines(printed: string, shown: Block | undefined): void {
   if (shown?.language !== 'console' || printed.includes('expired')) return;

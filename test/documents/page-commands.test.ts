@@ -59,7 +59,7 @@ describe('the commands that add an API key', () => {
     ['the API key is missing', code.replace(/openssl rand.* key && grep/, 'grep'), { gcloud }],
     ['the digest is not calculated', code, { gcloud, openssl: openssl(`echo ${'0'.repeat(64)}`, 'exit 1') }],
     ['the secret is not read', code, { gcloud: `${gcloud}; exit 1` }],
-  ])('fail, and write no lines, if %s', (_, commands, programs) => {
+  ])('fail, and leave no keys.txt behind, if %s', (_, commands, programs) => {
     writeFileSync(join(folder, 'keys.txt'), 'lines of an earlier rotation');
     expect(runCommands(commands, programs).status).not.toBe(0);
     expect(readFile('keys.txt')).toBeUndefined();

@@ -302,7 +302,7 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     server.close();
   });
 
-  tested(`empty times mean the defaults${because}`, async () => {
+  tested(`empty times are accepted, and the request is retried${because}`, async () => {
     const stub = await startStub([busy('1'), created]);
     expect(await run({ baseUrl: stub.url, retrySeconds: '', requestSeconds: '' })).toMatchObject({ code: 0 });
   });

@@ -80,7 +80,7 @@ const BARE = new Set([
 
 /**
  * Checks that the received bytes are complete responses in succession. Each has a status of {@link BARE} and no body, or
- * a status below 500 and the form that docs/openapi.json describes.
+ * a status below 500 and the form that docs/openapi.json describes. Skips `100 Continue`.
  *
  * @returns the status and the kind of each response, such as `200 JSON` or `400 bare` @throws Error for another response
  */

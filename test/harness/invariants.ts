@@ -52,10 +52,10 @@ async function findViolations(db: Firestore): Promise<string[]> {
 /** Asserts when a key is due. The wait after a transient failure depends on the number of failed tries. */
 function checkDueAt({ status, failure_cause, failed_tries, updated_at, lease_expires_at }: KeyRecord, dueAt?: number) {
   const minutes = [0, 0, 1, 5][failed_tries];
-  if (status === 'processing') assert.equal(dueAt, lease_expires_at, 'an attempt is due when its lease ends');
-  else if (status !== 'requires_review') assert.equal(dueAt, undefined, `${status} is never due`);
+  if (status === 'processing') assert.equal(dueAt, lease_expires_at, 'a key in progress is due when its lease ends');
+  else if (status !== 'requires_review') assert.equal(dueAt, undefined, `a ${status} key is never due`);
   else if (failure_cause !== 'error' && minutes !== undefined)
-    assert.equal(dueAt, updated_at + minutes * 60_000, 'a transient failure is due for the sweep');
+    assert.equal(dueAt, updated_at + minutes * 60_000, 'a key is due at a fixed time after a transient failure');
   else assert([undefined, updated_at].includes(dueAt), 'a key for an operator is due until it is reported');
 }
 

@@ -82,6 +82,7 @@ export const NPM_RUN_DEV = [process.execPath, '--import', 'tsx', 'dev/server/dev
  * Starts a local server and waits until it is ready.
  *
  * @param folder the checkout in which the server starts; by default this checkout
+ * @throws Error with the output if the server ends before it is ready
  */
 export async function startLocalServer(env: Variables, command = NPM_START, folder = '.'): Promise<LocalServer> {
   const { child, output, ended } = run(env, command, folder);

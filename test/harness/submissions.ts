@@ -13,7 +13,7 @@ export interface PriceListBody {
   products: Record<string, ProductPrices>;
 }
 
-/** Parses a body as the service does. @throws ValidationError */
+/** Parses a body as the service does. @throws ValidationError, PayloadTooLargeError */
 export const parseSubmission = (body: unknown): PriceListSubmission => parseSubmissionText(JSON.stringify(body));
 
 /** Parses the text of a body as the service does. @throws ValidationError, PayloadTooLargeError */

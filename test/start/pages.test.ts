@@ -86,7 +86,7 @@ test.each([
   expect((await call(origin + path)).status).toBe(404);
 });
 
-test('a request whose target is a complete address gets the page if the host is this machine', async () => {
+test('a request whose target is a complete address gets the page only if the host is this machine', async () => {
   const send = async (target: string) => {
     const sent = openRequest(origin, { path: target, agent: false }).end();
     const [{ statusCode, headers }] = (await once(sent, 'response')) as [IncomingMessage];
