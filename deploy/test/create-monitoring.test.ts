@@ -57,7 +57,7 @@ const files = globSync('deploy/monitoring/**/*.json').sort();
 const sent = (stdout: string) => [...stdout.matchAll(/^Sent: (.*)$/gm)].map(([, file]) => file).sort();
 const OLD = 'policy-1\\tThe sweep has stopped, or price lists are paused\\npolicy-2\\tRemoved since\\n';
 
-test('the script sends every file of a first deployment, and exits with 0', () => {
+test('in a first deployment, the script sends every file, and exits with 0', () => {
   const { status, stdout, stderr, calls } = run();
   expect([status, stderr]).toEqual([0, '']);
   expect(sent(stdout)).toEqual(files);

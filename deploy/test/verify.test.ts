@@ -78,7 +78,7 @@ test('with wrong arguments the program says what is wrong and exits with 64', ()
   expect([notHttp.status, notHttp.stderr]).toEqual([64, expect.stringContaining('--url must begin with http')]);
 });
 
-describe('the key file', () => {
+describe('the file of --key-file', () => {
   test('can have a byte order mark, a blank line and a comment before the API key', () => {
     expect(readKeyFile(writeKeyFile('\ufeff\n# a comment\r\nlocal-dev-key\r\n'))).toBe('local-dev-key');
   });

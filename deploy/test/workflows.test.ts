@@ -118,7 +118,7 @@ const approved = readFileSync('deploy/test/privileged-lines.txt', 'utf8').trimEn
 
 const findUnread = (job: Described) => describeJob(job).filter((line) => !approved.includes(line));
 
-test('a job with rights executes only what a reviewer has read, and privileged-lines.txt has no other line', () => {
+test('each job with rights, and the build of a release, executes only what a reviewer has read, and privileged-lines.txt has no other line', () => {
   expect(privileged.map((job) => [job.name, findUnread(job)])).toEqual(privileged.map(({ name }) => [name, []]));
   const used = new Set(privileged.flatMap((job) => describeJob(job)));
   expect(approved.filter((line) => !used.has(line))).toEqual([]);

@@ -46,7 +46,7 @@ test.each([
   expect([status, stderr]).toEqual([1, expect.stringContaining('or later, but runs on Node 22.18.0.')]);
 });
 
-test('CI runs all tests on exactly the oldest Node that package.json allows', () => {
+test('the job `oldest` of ci.yml uses exactly the oldest Node that package.json allows', () => {
   const workflow = readFileSync('.github/workflows/ci.yml', 'utf8');
   expect(/^  oldest:\n(?:.+\n)*? +node-version: (.+)$/m.exec(workflow)?.[1]).toBe(`${oldest}.0`);
 });

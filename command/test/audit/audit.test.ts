@@ -510,7 +510,7 @@ describe('the entries of a list', () => {
     expect(violations.map(({ message }) => message)).toContain('has 2 products without an entry');
   });
 
-  test('of an attempt in review can be missing, but not outnumber its products', async () => {
+  test('of an attempt whose key requires review can be missing, but not outnumber its products', async () => {
     const { prices } = await store('requires_review');
     const path = `${prices}/products`;
     for (let i = 0; i < PRODUCTS; i += 1) await set(`${path}/product-${i}`, { price_list_price: i + 0.25 });

@@ -73,7 +73,7 @@ describe('the default project of .firebaserc', () => {
     '{"projects":{}}',
     '{"projects":{"default":7}}',
     '{"projects":{"default":""}}',
-  ])('is missing from %j, and the command says how to name a project', async (text) => {
+  ])('is missing from %j, and the command says that no project is set', async (text) => {
     writeFileSync('.firebaserc', text);
     const { code, out, err } = await runCommand('list');
     expect([code, out]).toEqual([1, '']);

@@ -86,7 +86,7 @@ test('list and resume name an expired lease as the cause, whatever failed before
   }
 });
 
-test('until the lease of an attempt expires, list does not show its key, and resume and release reject it', async () => {
+test('until the lease of an attempt expires, list does not show its key, and resume and release reject the key', async () => {
   await failAttempt(KEY);
   await expireLease();
   expect((await run('list')).out).toMatch(/^1 key waits for the sweep, oldest first\.\n[^]* lease +expired at /);
@@ -255,7 +255,7 @@ describe('an id that another client has chosen as its own boq_list_id', () => {
     expect((await run('show', 'price_lists/2026')).code).toBe(0);
   });
 
-  test('is accepted if it leads to the same key', async () => {
+  test('is accepted if every record that it matches belongs to one key', async () => {
     await service.call('addPriceLists', { json: BODY, headers: { 'x-request-id': 'same' } });
     const json = createPriceListBody(1, { boq_list_id: 'same' });
     await service.call('addPriceLists', { json, headers: { 'x-request-id': 'same' } });
@@ -404,7 +404,7 @@ describe('the next step', () => {
     expect(end).toBe(text && `${text}${id}\n`);
   });
 
-  test('of a key that cannot be read is missing in report, which says that the key is unreadable', async () => {
+  test('of a key whose record cannot be read is null in report, which says that the record is unreadable', async () => {
     await submit();
     await getKey(KEY).update({ owner: 1 });
     expect(parseLines((await run('report', '--json')).out)).toMatchObject([{ status: 'unreadable', next: null }]);

@@ -97,7 +97,7 @@ test('a sweep that SIGHUP stops while it reads the keys says so and exits with 1
   expect([code, err]).toEqual([1, expect.stringContaining('Stopped before any key was swept.')]);
 });
 
-test('if its output is closed, a sweep fails its running resume, as after Ctrl-C', async () => {
+test('if its output is closed, a sweep fails the attempt that it is resuming, as after Ctrl-C', async () => {
   for (const key of ['a', 'b']) await failAttempt(key, { failure_cause: 'stopped' });
   const hung = await delayEntries('b');
   await delayEntries('a', hung.fired);

@@ -54,7 +54,7 @@ test.each([
   expect([before, (await getKey('a').get()).get('sweep_due_at')]).toEqual([expect.any(Number), before]);
 });
 
-test('the sweep says so if no key is due', async () => {
+test('the sweep says that there is nothing to do if no key is due', async () => {
   const { code, out, err } = await runCommand('sweep');
   expect([code, out]).toEqual([0, '']);
   expect(err).toContain('Nothing to do: no key is due.\n');

@@ -3,7 +3,7 @@ import { formatLogEntry, installLogFormat } from '../../server/log-format';
 const time = new Date(2026, 10, 21, 9, 5, 7, 42);
 const entry = { severity: 'NOTICE', message: 'getTeams answered 401', status: 401, reason: 'no API key', count: null };
 
-test('a line has the time of day, the severity and the message, and all fields unless it is routine', () => {
+test('a line has the time of day, the severity and the message, and all fields unless the severity is INFO', () => {
   expect(formatLogEntry(entry, time)).toBe(
     "09:05:07 NOTICE  getTeams answered 401 { status: 401, reason: 'no API key', count: null }",
   );
