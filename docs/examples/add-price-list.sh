@@ -34,7 +34,7 @@ done
 give_up_at=$((SECONDS + ${RETRY_SECONDS:-1800})) # longer than the service takes for the largest list
 while :; do
   : >"$folder/headers" && : >"$folder/body" || finish 64 'No space for temporary files'
-  # curl retries 408, 429 and some 5xx itself. Its waits double, so a wait that begins in the first half of the time left ends within that time.
+  # curl retries 408, 429 and some 5xx itself. Without `Retry-After` its waits double, so a wait that begins in the first half of the time left ends within that time.
   half=$(((give_up_at - SECONDS) / 2))
   status=$(curl --disable --globoff --no-progress-meter --fail-with-body --max-time "${REQUEST_SECONDS:-1260}" --max-filesize 1000000 \
     --retry $((half > 0 ? 1000 : 0)) --retry-max-time "$half" --dump-header "$folder/headers" --output "$folder/body" \
