@@ -51,7 +51,7 @@ test('the job `oldest` of ci.yml uses exactly the oldest Node that package.json 
   expect(/^  oldest:\n(?:.+\n)*? +node-version: (.+)$/m.exec(workflow)?.[1]).toBe(`${oldest}.0`);
 });
 
-test('npm installs development packages even if NODE_ENV is production', () => {
+test('the settings of npm include development packages even if NODE_ENV is production', () => {
   const { stdout } = runProgramSync('npm', ['config', 'get', 'include'], { env: { NODE_ENV: 'production' } });
   expect(stdout).toBe('dev\n');
 });

@@ -14,7 +14,7 @@ import { respond, startStub } from '../harness/stub-service';
 
 const KEY = 'local-dev-key';
 const PAYLOAD = 'docs/examples/price-list.json';
-/** A private key and a certificate that no program trusts. */
+/** A private key, and its certificate, which the samples do not trust. */
 const CERTIFICATE = readFileSync('test/harness/firestore-tls.pem');
 const PYTHON = process.env['PYTHON'] ?? 'python3';
 

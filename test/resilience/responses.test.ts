@@ -27,7 +27,7 @@ test('a client that leaves before the whole response was sent is logged with 499
   expect(service.log).toMatchObject([{ severity: 'NOTICE', status: 499, client_gone: true }]);
 });
 
-test('a query that fails after the first byte was sent breaks the connection', async () => {
+test('a query that fails after the first byte of the response was sent breaks the connection', async () => {
   await storeLargeTeams(36);
   service.firestore.faults.inject({
     rpc: 'RunQuery',

@@ -150,7 +150,7 @@ describe('the audit of records as the service stores them', () => {
     expect(new Set(calls.map(({ rpc }) => rpc))).toEqual(reads);
   });
 
-  test('reads only the key record, the request record and the payload of a key without lists', async () => {
+  test('reads, for a key without lists, only the key record, the request record and the payload', async () => {
     await create('a', { market_id: 'nowhere' });
     const document_reads = 1 + 2 + 1 + 1 + 1 + 4;
     expect((await runAudit()).report).toMatchObject({ violations: 0, keys: 1, attempts: 1, document_reads });

@@ -209,7 +209,7 @@ describe('keys that failed for different causes', () => {
     expect(failed.out).not.toContain('--cause');
   });
 
-  test('resume --cause resumes the keys of one cause after a confirmation, and none in a dry run', async () => {
+  test('resume --cause resumes the keys of one cause with --yes, and none after the answer n or in a dry run', async () => {
     const dry = await run('resume', '--cause', 'unavailable', '--dry-run');
     expect(dry).toMatchObject({ code: 0, err: expect.stringContaining('2 keys would be resumed.\n') as string });
     expect(dry.out.match(/^"key \d": would be resumed\. It failed: /gm)).toHaveLength(2);

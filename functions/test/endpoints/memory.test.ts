@@ -34,7 +34,7 @@ const HEADERS = { 'x-api-key': TEST_API_KEY, 'content-type': 'application/json' 
 
 const refused = { status: 503, json: { error: 'Too many price lists at once' } };
 
-test('an instance has a place for each of its concurrent requests, and the sweep for each of its resumes', () => {
+test('an instance has memory for the largest body of each concurrent request, and the sweep for that of each resume', () => {
   expect(PLACES).toBeGreaterThanOrEqual(writeOptions.concurrency);
   expect(countPlaces(sweepOptions)).toBeGreaterThanOrEqual(CONCURRENCY);
 });
@@ -63,7 +63,7 @@ test('of thirty bodies of 32 MiB that begin at once, those that do not fit are r
   expect((await service.call('addPriceLists', { json: createPriceListBody(2) })).status).toBe(200);
 });
 
-test('creations whose clients have left keep their places until they end', async () => {
+test('creations whose clients have left count against the memory of the instance until they end', async () => {
   const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
   const held = service.firestore.faults.inject({
     rpc: 'Commit',

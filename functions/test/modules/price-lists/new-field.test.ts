@@ -23,7 +23,7 @@ const withFields = (fields: object): PriceListBody => ({ ...body, info: { ...bod
 
 const read = async (path: string) => (await database.client.doc(path).get()).data();
 
-test('an optional field of info is stored with the request, and a request without the field is a different payload', async () => {
+test('an optional field of info is stored with the request, and a request without the field has a different payload', async () => {
   const noted = withFields({ note: 'first' });
   expect(parseSubmission(noted).info).toHaveProperty('note', 'first');
   getResponse(await create(noted));

@@ -223,7 +223,7 @@ describe('a sweep', () => {
     expect(await readKey('a')).toMatchObject({ failure_cause: 'error', failed_tries: 2 });
   });
 
-  test('gives up a resume after a minute of transient errors', async () => {
+  test('fails the attempt that it is resuming after a minute of transient errors, and reports the key as deferred', async () => {
     await fail('a', STOPPED);
     failCommits(database, isEntries, { code: 'UNAVAILABLE', times: Infinity });
     expect(await sweepAll()).toEqual(['a deferred']);

@@ -119,7 +119,7 @@ describe('the encoding', () => {
   test.each([
     [1_023, undefined],
     [1_024, 'gzip'],
-  ])('of %d bytes is %s', async (length, expected) => {
+  ])('of a response of %d bytes is %s', async (length, expected) => {
     const { headers } = await fetchResponse({ body: 'x'.repeat(length) }, 'gzip');
     expect(headers['content-encoding']).toBe(expected);
   });
