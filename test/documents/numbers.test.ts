@@ -204,6 +204,7 @@ const CHOSEN = [
   'for example to 30 seconds',
   'hopeless with 32 random bytes',
   'before you send lists every day',
+  'If two requests have the same market and month',
   // Schedules and tests
   'to audit every day',
   'Once a day, [audit.yml]',
