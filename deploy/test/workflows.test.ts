@@ -30,7 +30,7 @@ interface Workflow {
 
 const WORKFLOWS = '.github/workflows';
 
-// GitHub runs each file of this folder, whatever the end of its name is.
+// GitHub runs files that end in `.yml` or `.yaml`, so the test reads every file of the folder.
 const jobs = readdirSync(WORKFLOWS).flatMap((file) => {
   const { jobs: found, permissions, ...workflow } = parse(readFileSync(join(WORKFLOWS, file), 'utf8')) as Workflow;
   return Object.entries(found).map(([name, job]) => ({

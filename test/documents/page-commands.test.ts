@@ -15,7 +15,7 @@ let folder: string;
 beforeEach(() => (folder = temporaryFolder()));
 afterAll(cleanUp);
 
-/** Runs commands in a folder of their own. @param programs the shell code of each stand-in program, by its name */
+/** Runs commands in the folder of the test. @param programs the shell code of each stand-in program, by its name */
 function runCommands(code: string, programs: Record<string, string>) {
   const bin = join(folder, 'bin');
   mkdirSync(bin, { recursive: true });

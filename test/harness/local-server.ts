@@ -9,7 +9,7 @@ import { REGION } from '../../functions/src/lib/region';
 import { DEPLOY_PACKAGE } from '../../dev/run/deployed';
 import { startProgram, type Variables } from '../../dev/run/programs';
 
-/** Runs `npm start` as a user does, and gives tests its process, output and addresses. */
+/** Runs the program of `npm start` or `npm run dev`, and gives tests its process, output and addresses. */
 
 export { PROJECT };
 

@@ -38,7 +38,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** How long deployed add price lists works before it stops itself. Here, sweeps and operators have the same time. */
+/** The time after which add price lists stops itself in production. Here, sweeps and operators have the same time. */
 const BUDGET_MS = getTimeLimitMs(writeOptions, true);
 
 /** Runs the schedule of a seed against an empty database. @returns the trace, one line for each step @throws InvariantViolation */

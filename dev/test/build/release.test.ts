@@ -66,7 +66,7 @@ test('a build in another folder, on another day, without Git and with other npm 
   const elsewhere = prepare();
   const env: Variables = {
     GIT_DIR: resolve('functions/.dev/no-repository'),
-    // With this setting, npm would leave the lock file unchanged, so the build must ignore it.
+    // With this setting, npm would leave the lock file unchanged, so the build must ignore the setting.
     npm_config_save: 'false',
   };
   for (const args of [['dev/build/build.mjs'], ['dev/build/bundle-programs.mjs', 'programs']]) {

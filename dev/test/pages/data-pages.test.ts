@@ -165,7 +165,7 @@ test('the pages are read-only and load no script', async () => {
 describe('price lists', () => {
   const KEY_ID = createHash('sha256').update('BOQ-1').digest('hex');
 
-  /** Writes the records of two attempts of the key BOQ-1, the first of which is released, and another request. */
+  /** Writes the records of two attempts of the key BOQ-1, the first of which is released, and the record of another request. */
   beforeEach(async () => {
     const request = (boq_list_id: string, created_at: number, list: string | null) => ({
       info: { boq_list_id, name: `List of ${boq_list_id}`, date: '06/2026' },

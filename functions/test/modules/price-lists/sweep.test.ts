@@ -61,8 +61,9 @@ const sweepAll = async (options?: Options) =>
   (await runSweep(options)).results.map(({ key, result }) => `${key} ${result}`);
 
 /**
- * Creates a clock for a sweep while a test holds one of its commits. The next pass of the sweep begins by the clock of the test.
- * The other timeouts are long, because the retry of a call that times out on a busy machine would advance the clock.
+ * Creates a clock for a sweep whose commit a test holds. The next pass of the sweep begins when the clock of the test says so.
+ * All other timeouts use the real clock and are long: if a call timed out on a busy machine, its retry would advance the
+ * clock of the test.
  */
 function createHoldingClock(): Clock {
   return {
