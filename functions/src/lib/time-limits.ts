@@ -76,7 +76,7 @@ const READ_RESERVE_MS = 5_000;
 /**
  * Returns how long a function can work before it stops itself, ahead of the platform's timeout.
  *
- * @param writes whether it needs time to fail its attempts
+ * @param writes whether the function needs time to fail its attempts
  */
 export const getTimeLimitMs = ({ timeoutSeconds }: { timeoutSeconds: number }, writes: boolean): number =>
   timeoutSeconds * 1000 - (writes ? FAILURE_RESERVE_MS + RESPONSE_RESERVE_MS : READ_RESERVE_MS);

@@ -16,8 +16,8 @@ import { canResumeAutomatically, getAttemptWaitMs, getRecovery, SWEEP_RECOVERY, 
  *   operator acts on the attempt.
  * - An event that is not accepted changes nothing, except that a resume by the sweep can store that a lease has expired.
  *
- * The time of an event is the time at which Firestore read the record for it. All stored times come from this one
- * clock, Firestore's, so no later event has an earlier time.
+ * The time of an event is the time at which Firestore read the record for it. All stored times come from Firestore's
+ * clock, so no later event has an earlier time.
  */
 export type KeyEvent =
   | { kind: 'claim'; claim: Claim }

@@ -62,7 +62,10 @@ export const SWEEP_WAIT_MS = SWEEP_INTERVAL_MS + SWEEP_START_MS;
 
 /** What must happen before the same request can succeed. */
 export type Recovery =
-  /** The sweep resumes the attempt, unless its owner completes it first. */
+  /**
+   * The sweep resumes the attempt, unless its owner completes it first. If a try that ends with its lease is the fourth to fail, the
+   * sweep leaves the key to an operator instead.
+   */
   | { kind: 'sweep'; retryAfterMs: number }
   /** An operator resumes or releases the attempt. */
   | { kind: 'operator' };

@@ -32,7 +32,7 @@ const KEYS_PER_PAGE = 20;
 
 /**
  * Resumes the attempt of each key that is due (`isSwept`), or reports that the key needs an operator. A pass takes each key once,
- * if the key is due when the pass begins. While work is running, further passes begin, at most one a minute, because Cloud
+ * if the key is due when the pass begins, and no earlier pass still works on it. While work is running, further passes begin, at most one a minute, because Cloud
  * Scheduler starts no other sweep before this one ends. Clients, operators and other sweeps can act on keys at the same time.
  *
  * When the signal of the database aborts, the running resumes fail their attempts.

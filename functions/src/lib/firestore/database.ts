@@ -33,8 +33,8 @@ export function getDatabase(context: WorkContext): Database {
 
 /**
  * The database for the work of one context. Once the signal of that context has aborted, each call rejects with the
- * signal's reason before it is sent. So a function that `retry` no longer waits for sends no further call, and writes
- * nothing more.
+ * signal's reason before it is sent. So a function that `retry` no longer waits for sends no further call. A commit that it
+ * sent before can still take effect.
  */
 export class Database {
   /** @param firestore a client that {@link configureClient} has configured. @param calls what tests replace */

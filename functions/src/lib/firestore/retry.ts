@@ -68,7 +68,7 @@ export class Backoff {
     this.#retryUntil = context.clock.elapsedMs() + RETRY_MS[limit];
   }
 
-  /** Waits before the next retry. @throws `error` if no time is left or the signal aborts; the reason of a stop */
+  /** Waits before the next retry. @throws `error` if no time is left or the signal aborts, but the signal's reason after a stop */
   async wait(error: unknown): Promise<void> {
     const { clock, counters, random, signal } = this.context;
     const pauseMs = getPauseMs(this.#failures, isOverload(error), random);

@@ -25,7 +25,10 @@ export interface RequestBody<Body> {
 /** How a client sends a body. */
 export interface BodyEncoding {
   isGzip: boolean;
-  /** Maximum number of bytes of the inflated body: the limit, or less if the declared length rules out more. */
+  /**
+   * Maximum number of bytes of the inflated body: the limit, or less if the declared length rules out more. For a body that the
+   * server has already read, its length.
+   */
   maxInflatedBytes: number;
 }
 

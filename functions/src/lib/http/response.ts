@@ -32,9 +32,9 @@ export interface OutgoingResponse {
 type ClientContext = Pick<WorkContext, 'signal' | 'counters'>;
 
 /**
- * Sends a response, compressed if it is large enough and the client accepts that. It is buffered and sent with its
- * Content-Length if it has at most {@link MAX_BUFFERED_RESPONSE_BYTES} and the memory share can hold it. Otherwise the
- * buffer is sent, and what remains follows in chunks.
+ * Sends a response, compressed if it is large enough and the client accepts that. A text is sent with its Content-Length. So
+ * is a stream, from a buffer, if it has at most {@link MAX_BUFFERED_RESPONSE_BYTES} and the memory share can hold it. Otherwise
+ * the buffer is sent, and what remains of the stream follows in chunks.
  *
  * While the response is buffered, an error of the body can still become an error response. After
  * that, only {@link ServerResponse.destroy} tells the client that the response is incomplete. The
@@ -167,9 +167,9 @@ async function waitForClient(
 }
 
 /**
- * Discards the rest of the request's body for the time of {@link LINGER}, and then closes the connection (nginx calls
+ * Discards the rest of the request's body, for at most the time of {@link LINGER}, and then closes the connection (nginx calls
  * this a lingering close). If the service closed it at once, a client that is still sending could lose the response. If
- * the response has no Content-Length, only the close tells the client that the response is complete.
+ * the response has no Content-Length, the client learns only then that the response is complete.
  */
 function lingerAndClose(response: ServerResponse): void {
   const { req: request } = response;

@@ -28,7 +28,7 @@ export class Shutdown {
     return this.#runningHandlers;
   }
 
-  /** Runs a handler. A stop waits until the handler ends, because it may have to fail an attempt whose client has left. */
+  /** Runs a handler. A stop waits until the handler ends, because the handler may have to fail an attempt whose client has left. */
   async waitFor(handle: () => Promise<void>): Promise<void> {
     this.#runningHandlers += 1;
     try {

@@ -11,7 +11,7 @@ export type KeyReference = DocumentReference;
 
 export interface KeySnapshot {
   reference: KeyReference;
-  /** The record; undefined if there is none. A record that the schema rejects is `unreadable`. */
+  /** The record; undefined if there is none, and `unreadable` if {@link parseKeyRecord} rejects it. */
   record: KeyRecord | 'unreadable' | undefined;
   sweepDueAt: number | null;
   /** When Firestore read the record, by its clock in Unix milliseconds. The record's last change is not later. */

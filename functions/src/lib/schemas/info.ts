@@ -26,7 +26,7 @@ export const infoSchema = z
 export type PriceListInfo = z.output<typeof infoSchema>;
 
 /**
- * The fields of `info` that key records, list documents and the response hold. Of the two lists, only the price list
- * has `date`. A stricter rule for one of these fields makes older key records unreadable.
+ * The fields of `info` that key records, list documents and the lists in the response share. Of the two lists, only the
+ * price list has `date`. A stricter rule for one of these fields makes older key records unreadable.
  */
 export const listInfoSchema = infoSchema.pick({ market_id: true, name: true, date: true });
