@@ -38,7 +38,7 @@ export class AttemptReader {
     private readonly onRead: (documentReads: number) => void,
   ) {}
 
-  /** Calls `fn`, and calls it again after a transient error. @param documentReads number to count for the call; 0 if the caller counts */
+  /** Calls `fn` with retries. @param documentReads number to count for the call; 0 if the caller counts */
   async read<T>(fn: () => Promise<T>, documentReads: number): Promise<T> {
     this.documentReads += documentReads;
     this.onRead(this.documentReads);

@@ -105,7 +105,7 @@ class Auditor {
     });
   }
 
-  /** Checks that every request record belongs to the current attempt of a key, or to an earlier one that was released. Checks the records of the earlier ones. */
+  /** Checks that every request record belongs to the current attempt of a key, or to an earlier one that was released, unless the key record is unreadable. Checks the records of the earlier attempts. */
   async checkRequests(): Promise<void> {
     await this.#forEachDocument(this.db.firestore.collection(collections.priceListRequests), async (request) => {
       const { path } = request.ref;
@@ -118,7 +118,7 @@ class Auditor {
     });
   }
 
-  /** Checks the request record, the payload and the lists of an attempt that was released before its key was claimed again. Both lists must be `failed`. */
+  /** Checks the request record, the payload and the lists of an attempt that was released before its key was claimed again. Its lists, if it has any, must be `failed`. */
   async #checkReleased(request: QueryDocumentSnapshot): Promise<void> {
     this.#counts.attempts += 1;
     this.#known.add(request.ref.path);
@@ -143,7 +143,7 @@ class Auditor {
     }
   }
 
-  /** Checks that every list belongs to an attempt. */
+  /** Checks that every list belongs to an attempt, unless the key record is unreadable. */
   async checkLists(kind: ListKind): Promise<void> {
     const lists = this.db.firestore.collection(LIST_COLLECTIONS[kind]).select('status');
     await this.#forEachDocument(lists, async (list) => {

@@ -86,7 +86,7 @@ function addReadingCommands(program: Command, act: Act): void {
   program
     .command('report')
     .description(
-      'Print one row for each accepted request, newest first. Costs at most two document reads for each request.',
+      'Print one row for each accepted request, newest first. Costs up to two document reads for each request of the chosen dates, even if other options leave it out.',
     )
     .option('--from <date>', 'only requests from this date on, as YYYY-MM-DD in UTC', parseDate)
     .option('--to <date>', 'only requests before this date', parseDate)
@@ -105,7 +105,10 @@ function addResolvingCommands(program: Command, act: Act): void {
     .description('Complete the lists of one or more keys from their stored payloads. You can stop and repeat a resume.')
     .argument('[id...]', ID_HELP)
     .addOption(
-      new Option('--cause <cause>', 'resume all keys that require review for this cause').choices(FAILURE_CAUSES),
+      new Option(
+        '--cause <cause>',
+        'resume all keys whose attempt failed for this cause (for lease_expired, also those whose lease has expired)',
+      ).choices(FAILURE_CAUSES),
     )
     .option('--dry-run', 'print which keys would be resumed, and write nothing')
     .option('--reason <text>', REASON_HELP, parseText)

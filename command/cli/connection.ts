@@ -37,7 +37,7 @@ export async function assertReadable({ address }: Target, db: Database, context:
   const limited = { ...context, signal: timeout.signal };
   const read = () => readKey(db, keyDocument(db, 'a key that no one reads'));
   try {
-    // One try finds out that nothing listens on this machine. If the machine is busy, that try can take seconds.
+    // One call finds out that nothing listens on this machine. If the machine is busy, that call can take seconds.
     await (address === undefined ? retry(read, limited, 'outage') : abortable(timeout.signal, read));
   } catch (error) {
     context.signal.throwIfAborted();

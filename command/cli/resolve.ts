@@ -18,7 +18,7 @@ const MESSAGES = {
   key_released: 'The key was released. The client can send the request again.',
   key_in_review_again:
     'The key changed after this command had read it, and requires review again. Show the key before you decide.',
-  lists_ready: 'The key is completed, so there is nothing to release.',
+  lists_ready: 'The lists of the key are ready, so there is nothing to release.',
 } as const;
 
 type ResolutionErrorCode = keyof typeof MESSAGES;

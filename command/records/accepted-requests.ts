@@ -18,7 +18,10 @@ export type RequestRow = ReturnType<typeof toRow>;
 export interface AcceptedRequest {
   request: DocumentSnapshot;
   row: RequestRow;
-  /** The key record of its attempt, even an unreadable one; undefined if the record does not exist, or describes a later attempt. */
+  /**
+   * The record of its key; undefined if the record does not exist or describes another attempt. An unreadable record counts as that
+   * of the request's attempt, unless the attempt was released.
+   */
   key: KeySnapshot | undefined;
 }
 

@@ -8,7 +8,7 @@ import { readKeys } from './list';
 import { assertActionAllowed, findKey, getOperatorName, toJsonLine, type CommandContext } from './context';
 
 export interface ResumeOptions {
-  /** Resumes all keys that require review for this cause, instead of named ones. */
+  /** Resumes all keys whose attempt failed for this cause, instead of named ones. An expired lease counts as a failure. */
   cause?: FailureCause;
   dryRun?: true;
   reason?: string;

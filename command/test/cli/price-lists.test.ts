@@ -188,7 +188,7 @@ test('resume and release say that a key is released or that its lists are ready,
     code: 0,
     out: containing(`: was already completed. The client gets: ${text}`),
   });
-  const nothing = '\nThe key is completed, so there is nothing to release.\n';
+  const nothing = '\nThe lists of the key are ready, so there is nothing to release.\n';
   expect(await run('release', KEY, '--reason', 'x')).toMatchObject({ code: 1, err: containing(nothing) });
   await getKey(KEY).update({ status: 'released', response: null });
   expect(await run('resume', KEY)).toMatchObject({ code: 1, err: containing(': The key was released. ') });
