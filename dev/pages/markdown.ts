@@ -34,7 +34,7 @@ const toAnchor = (heading: string): string =>
 
 export interface Link {
   text: string;
-  /** The file that the link leads to, from the root of the repository. */
+  /** The path of the file that the link leads to, relative to the same folder as the path of the page. */
   file: string;
 }
 
@@ -51,7 +51,10 @@ export interface MarkdownPage {
   sections: Section[];
 }
 
-/** @param file path of the file; the `file` of each link is a path from the same folder */
+/**
+ * @param file path of the file. The `file` of each link is relative to the same folder as this path: the root of the repository for
+ * the guides, `docs` for the partner pages.
+ */
 export function renderMarkdown(file: string, text: string): MarkdownPage {
   const env = { anchors: new Map<string, number>() };
   const tokens = markdown.parse(text, env);

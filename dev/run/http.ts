@@ -9,13 +9,13 @@ export interface RequestSpec {
   method: string;
   path?: string;
   headers: OutgoingHttpHeaders;
-  /** Text and bytes are sent with a Content-Length, anything else in chunks. */
+  /** Text and bytes are sent with a Content-Length, unless the text is empty, and anything else in chunks. */
   body?: string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 }
 
 /**
- * Opens a request on a new connection. Its head is sent when the caller writes the body or ends the request.
- * `response` resolves to the complete response, or rejects if the connection breaks first.
+ * Opens a request on a new connection. The head is sent when the caller writes the body or ends the request.
+ * `response` resolves to the complete response, or rejects if the connection breaks first or the body cannot be inflated.
  */
 export function openRequest(
   port: number,

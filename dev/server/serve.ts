@@ -26,7 +26,8 @@ export interface LocalServer {
 /**
  * Adds the sample data to a Firestore that is empty and not embedded, unless SAMPLE_DATA is false, and starts the server.
  *
- * @throws StartupError if the port is taken, or the error of the Firestore SDK if the sample data cannot be added
+ * @throws StartupError if the port is taken; another error of {@link startFunctionsServer}; the error of the Firestore SDK if the
+ * sample data cannot be added
  */
 export async function serve(
   config: LocalConfig,

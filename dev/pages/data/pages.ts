@@ -12,7 +12,7 @@ import { MAX_DOCUMENTS, type CollectionSize } from './records';
 
 const ROOT = '/data';
 
-/** The length up to which an id is shown: longer than an id that Firestore generates, and shorter than a SHA-256 in hex. */
+/** The length up to which an id is shown in full: longer than an id that Firestore generates, and shorter than a SHA-256 in hex. */
 const MAX_ID_TEXT = 24;
 
 const MAX_FIELDS_TEXT = 160;
@@ -40,7 +40,10 @@ export function renderCollection(
   requests: readonly RequestRow[] | undefined,
 ): Html {
   const order = requests === undefined ? 'in order of id' : 'newest first';
-  const rest = count > MAX_DOCUMENTS ? `. Shows ${MAX_DOCUMENTS}, ${order}. Find another document by its id.` : '';
+  const rest =
+    count > MAX_DOCUMENTS
+      ? `. Shows ${MAX_DOCUMENTS}, ${order}. To open another document, add its id to the address of this page.`
+      : '';
   const body = html`<p>${formatCount(count)}${rest}</p>
     ${requests === undefined ? renderDocuments(documents) : renderRequests(requests)}`;
   return renderPage(path.split('/'), path.split('/').at(-1) ?? '', body);
@@ -77,7 +80,7 @@ function renderRequests(requests: readonly RequestRow[]): Html {
     const id = row.boq_list_id ?? '';
     const link = (text: string, collection: string, linked: string | null) =>
       linked === null ? undefined : html`${renderLink(`${collection}/${linked}`, text)} `;
-    // A completion that created no lists, or lists in a currency other than the market's, shows its outcome, not `completed`.
+    // A completion that created no lists, or lists in a currency other than the request's, shows its outcome, not `completed`.
     const status = row.outcome === null || row.outcome === 'created' ? (row.status ?? '–') : row.outcome;
     return [
       link(shorten(id, MAX_ID_TEXT), collections.priceListIdempotency, keyDocumentId(id)),
