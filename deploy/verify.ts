@@ -16,7 +16,7 @@ import {
 const USAGE = `Usage: npm run verify -- --url <address> --key-file <file> [--market <market id>] [--json]
 
 Calls every operation of a service with the API key, without an API key and with a wrong method, sends the preflight, and compares
-each response with docs/openapi.json. Writes nothing, unless --market names a market. Then the program creates a price list of two
+each response with docs/openapi.json. Writes nothing without --market. With --market, the program creates a price list of two
 products, repeats the request, and sends the same boq_list_id with a different payload.
 
 --url       the address before the name of an operation, such as https://us-central1-your-project.cloudfunctions.net, or

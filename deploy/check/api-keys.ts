@@ -51,7 +51,7 @@ export const checkKeyLines = (projectId: string, ask: AskGoogle): Requirement =>
     if (found === undefined) return ['there is no secret API_KEY', setKeys(projectId)];
     const lines = found.invalidLines.join(', ');
     if (lines !== '') return [`the service would ignore these lines: ${lines}`, setKeys(projectId)];
-    if (found.keys.length === 0) return ['there is none', setKeys(projectId)];
+    if (found.keys.length === 0) return ['there are none', setKeys(projectId)];
     return { fact: found.keys.map(({ name }) => name).join(', ') };
   },
 ];
@@ -77,7 +77,7 @@ async function listDeployedVersions(projectId: string, ask: AskGoogle): Promise<
 
 /**
  * Warns of a deployed version that cannot be read, of a name on several lines, and of names whose API keys a deployment would
- * make invalid. After a mistake in a rotation, all clients but one could lose their API keys.
+ * make invalid. A mistake in a rotation can make the API keys of all clients but one invalid.
  */
 export const checkKeyNames = (projectId: string, ask: AskGoogle): Requirement => [
   'names of the API keys',

@@ -87,7 +87,7 @@ export const checkPause = (parameters: Deployment['parameters']): Requirement =>
   'pause of price lists',
   () => {
     const fix =
-      'after the restore, set WRITES_PAUSED to false and deploy both functions: docs/runbook.md, section "Restore"';
+      'after the restore, set WRITES_PAUSED to false and deploy addPriceLists and sweepPriceLists: docs/runbook.md, section "Restore"';
     return parameters['WRITES_PAUSED'] === 'true' ? ['WRITES_PAUSED is true', fix] : undefined;
   },
 ];
@@ -99,7 +99,7 @@ function findValueProblem(
 ): string | undefined {
   if (type === 'boolean' && value !== 'true' && value !== 'false')
     return `${JSON.stringify(value)} is not true or false`;
-  if (type === 'int' && !/^\d+$/.test(value)) return `${value} is not a number`;
+  if (type === 'int' && !/^\d+$/.test(value)) return `${value} is not a whole number`;
   if (name === 'MAX_INSTANCES' && Number(value) === 0) return '0 would be no maximum at all';
   const maximum = parameters['MAX_INSTANCES'];
   if (name === 'MIN_INSTANCES' && Number(value) > Number(maximum)) return `${value} is above MAX_INSTANCES, ${maximum}`;
