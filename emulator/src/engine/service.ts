@@ -46,7 +46,7 @@ export class Service {
   };
 }
 
-/** Lists the ids of the collections that are directly below a document or the root and have documents. */
+/** Lists the ids of the collections that are directly below a document or the root, and that have documents at any depth. */
 function listCollectionIds({ parent, pageSize }: Requests['ListCollectionIds'], store: Store): object {
   const depth = parseParentPath(parent).split('/').length;
   const ids = new Set<string>();
