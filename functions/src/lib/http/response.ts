@@ -32,9 +32,9 @@ export interface OutgoingResponse {
 type ClientContext = Pick<WorkContext, 'signal' | 'counters'>;
 
 /**
- * Sends a response, compressed if it is large enough and the client accepts that. A text is sent with its Content-Length. So
- * is a stream, from a buffer, if it has at most {@link MAX_BUFFERED_RESPONSE_BYTES} and the memory share can hold it. Otherwise
- * the buffer is sent, and what remains of the stream follows in chunks.
+ * Sends a response, compressed if it is large enough and the client accepts that. A text is buffered and sent with its
+ * Content-Length. So is a stream of at most {@link MAX_BUFFERED_RESPONSE_BYTES} that the memory share can hold. Of any other
+ * stream, the buffer is sent, and what remains follows in chunks.
  *
  * While the response is buffered, an error of the body can still become an error response. After
  * that, only {@link ServerResponse.destroy} tells the client that the response is incomplete. The
