@@ -20,7 +20,7 @@ import { Components, type Json, type JsonObject } from './schemas';
 
 const INTRODUCTION = [
   'The service speaks JSON over HTTP. Each operation has its own address below one base address, without path or query parameters.',
-  'The service checks a request in this order: preflight, method, API key, pause, headers of the body, memory, body. The preflight applies only to get warehouses, and the pause and the memory only to add price lists. The first failed check determines the response. The service reads no byte of a body before it accepts the API key.',
+  'The service checks a request in this order: preflight, method, API key, pause, headers of the body, memory, body. The preflight applies only to get warehouses, the body and its headers only to a POST, and the pause and the memory only to add price lists. The first failed check determines the response. The service reads no byte of a body before it accepts the API key.',
   'Records that are keyed by their identifiers have no guaranteed order. Unknown fields of a request are ignored.',
 ].join('\n\n');
 
