@@ -44,7 +44,10 @@ export function formatCsv(row: readonly Cell[], header = false): string {
 
 const cast = { string: disarm };
 
-/** Writes CSV to the output. For a terminal, omits the byte order mark and escapes control characters of stored texts. */
+/**
+ * Writes CSV to the output. For a terminal, omits the byte order mark, ends each row with a line feed alone, and escapes control
+ * characters of stored texts.
+ */
 export function writeCsv(text: string, { terminal, workContext }: CommandContext): Promise<void> {
   const shown = text.replace(BYTE_ORDER_MARK, '').replaceAll('\r\n', '\n');
   const isTerminal = terminal.streams.stdout.isTTY === true;

@@ -58,7 +58,7 @@ export function summarizeKey(key: ReadableKey) {
 }
 
 export interface ListProgress {
-  /** The status of the list document; null if the document does not exist or has no status. */
+  /** The status of the list document; null if the document does not exist or its status is no text. */
   status: string | null;
   entries: number;
 }

@@ -11,7 +11,7 @@ export interface Target {
   address: string | undefined;
 }
 
-/** The options of a command that name its target. The commands that it prints repeat them. */
+/** The options that name the target of a command. The commands that this command prints repeat these options. */
 export interface TargetOptions {
   project?: string;
   database?: string;

@@ -150,6 +150,7 @@ export const SUBCOLLECTION_OF = {
  * an entry or a chunk, because a query of the collection itself finds only existing documents.
  *
  * @param after id of the previous document; '' for the first
+ * @returns undefined if there is no further document
  */
 export async function findNextParent(
   db: Database,

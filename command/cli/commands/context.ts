@@ -22,7 +22,7 @@ export interface CommandContext {
 
 export type MatchedKey = FoundKey & { key: ReadableKey };
 
-/** @throws CommandError if no key or several keys match, or if the record of the key is unreadable */
+/** @throws CommandError if no key or several keys match, or if the record of the key is unreadable; as `retry` does */
 export async function findKey(id: string, context: CommandContext): Promise<MatchedKey> {
   const { db, workContext } = context;
   const read = <T>(fn: () => Promise<T>) => retry(fn, workContext, 'outage');
