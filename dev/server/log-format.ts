@@ -6,8 +6,9 @@ interface LogEntry extends Record<string, unknown> {
 }
 
 /**
- * Makes the console print log entries of the functions for a person at a terminal, and other text unchanged. Call it before
- * the functions are loaded, because their logger keeps the console methods that exist at that time.
+ * Makes the console print log entries of the functions for a person at a terminal, without the end of a sweep that resumed and
+ * deferred nothing, and other text unchanged. Call this function before the functions are loaded, because their logger keeps the
+ * console methods that exist at that time.
  */
 export function installLogFormat(): void {
   for (const method of ['debug', 'info', 'warn', 'error'] as const) {
@@ -20,7 +21,7 @@ export function installLogFormat(): void {
   }
 }
 
-/** A sweep runs every minute. The lines of sweeps that resume and defer nothing would hide other lines, so they are left out. */
+/** A sweep runs every minute. The lines about the end of sweeps that resume and defer nothing would hide other lines, so they are left out. */
 const isIdleSweep = ({ event, resumed, deferred }: LogEntry): boolean =>
   event === 'sweep_ended' && resumed === 0 && deferred === 0;
 

@@ -203,7 +203,7 @@ describe('price lists', () => {
     [{ market_found: true, currency_differs: false }, 'completed'],
     [{ market_found: false, currency_differs: false }, 'no_market'],
     [{ market_found: true, currency_differs: true }, 'other_currency'],
-  ])('a completed request with %j has the status %s', async (facts, status) => {
+  ])('a completed request with %j is shown with the status %s', async (facts, status) => {
     await db.doc('price_list_requests/current').update(facts);
     expect((await get('/data')).text).toContain(`data-status="${status}">${status}<`);
   });
