@@ -52,7 +52,10 @@ interface IndexRequirement {
   readonly suffix: readonly IndexField[];
 }
 
-/** The automatic and the declared indexes. They decide which queries run, and how many index entries a document has. */
+/**
+ * The automatic and the declared indexes. They decide how many index entries a document has and, if the server got index
+ * definitions, which queries run.
+ */
 export class Indexes {
   /** @throws Error with a message for the user, if the definitions are not those of a `firestore.indexes.json` */
   constructor(private readonly definitions: IndexDefinitions) {

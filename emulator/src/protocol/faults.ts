@@ -40,8 +40,8 @@ export interface Fault<K extends Rpc = Rpc> {
   /** The number of consecutive matching calls that the fault affects. The default is 1. */
   readonly times?: number;
   /**
-   * When the fault applies: before the call takes effect (the default), after the effect but before the response ends, or after this
-   * many response messages.
+   * When the fault applies: before the call takes effect (the default), after the effect but before the response ends, or after the
+   * given number of response messages.
    */
   readonly when?: 'before' | 'after' | { readonly messages: number };
   readonly action: FaultAction<K>;

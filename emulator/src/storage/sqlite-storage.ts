@@ -72,7 +72,7 @@ export class SqliteStorage {
     }
   }
 
-  /** The time of the last commit, in microseconds since 1970. */
+  /** The time of the last commit that changed a document, in microseconds since 1970; 0 if there was none. */
   get lastTime(): number {
     return Number(this.database.prepare('SELECT last_time FROM clock').get()?.['last_time'] ?? 0);
   }
