@@ -47,7 +47,7 @@ export interface ReadMoment {
   startedAt: number;
 }
 
-/** What a key record means for the sender of an event. */
+/** What a key record means for the sender of an event. The sender of a release counts as the owner in the record. */
 export type KeyOutcome =
   /**
    * The sender owns the attempt in progress, and can continue. `heldUntil` is the earliest time at which its lease ends,

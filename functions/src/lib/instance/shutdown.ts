@@ -5,7 +5,7 @@ import { logInstanceStopping } from '../logging/instances';
 import { STOP_MS, STOP_RESERVE_MS } from '../time-limits';
 
 export class Shutdown {
-  /** Aborts at SIGTERM. After that, no resume begins, and no creation unless the instance already has its whole body. */
+  /** Aborts at SIGTERM. After that, no resume begins, and no creation unless its whole body has been read and inflated. */
   readonly refuseWrites = new AbortController();
   readonly abortWrites = new AbortController();
   readonly stopWaiting = new AbortController();
