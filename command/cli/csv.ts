@@ -12,8 +12,8 @@ const FORMULA = new Set('=+-@＝＋－＠');
 
 /**
  * Formats a text so that no spreadsheet takes a part of it for a formula. Puts an apostrophe before a character that begins a
- * formula, if it is the first of the text, or the first after a semicolon or a control character, such as a tab or a line break,
- * where a spreadsheet with another list separator can begin a new cell. Quotation marks, spaces and invisible characters do not count as the first.
+ * formula, if it is the first of the text or of a part. A part follows a semicolon or a control character, such as a tab, where a
+ * spreadsheet can begin a new cell. Quotation marks, spaces and invisible characters do not count as the first.
  */
 function disarm(text: string): string {
   let result = '';
