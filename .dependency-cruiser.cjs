@@ -105,7 +105,7 @@ const HERE = '^(functions|command|emulator|dev|deploy|bench|test|docs)/';
 
 const rooms = Object.entries(ROOMS).map(([room, allowed]) => ({
   name: `room-${room.replace('/', '-')}`,
-  comment: `${room} may import ${allowed.join(', ') || 'nothing'} of the repository, besides itself.`,
+  comment: `From other folders, ${room} may import ${allowed.join(', ') || 'nothing'}.`,
   severity: 'error',
   from: { path: `^${room}/`, pathNot: TESTS },
   to: { path: HERE, pathNot: `^(${[`${room}/`, ...allowed].join('|')})` },

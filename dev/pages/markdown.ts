@@ -34,7 +34,7 @@ const toAnchor = (heading: string): string =>
 
 export interface Link {
   text: string;
-  /** The path of the file that the link leads to, relative to the same folder as the path of the page. */
+  /** The path of the file or folder that the link leads to, relative to the same folder as the path of the page. */
   file: string;
 }
 

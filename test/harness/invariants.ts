@@ -49,7 +49,7 @@ async function findViolations(db: Firestore): Promise<string[]> {
   return found.map(({ path, message }) => `${path} ${message}`);
 }
 
-/** Asserts when a key is due. The wait after a transient failure depends on the number of failed tries. */
+/** Asserts that `sweep_due_at` has the right value for the state of the key. The wait after a transient failure depends on the number of failed tries. */
 function checkDueAt({ status, failure_cause, failed_tries, updated_at, lease_expires_at }: KeyRecord, dueAt?: number) {
   const minutes = [0, 0, 1, 5][failed_tries];
   if (status === 'processing') assert.equal(dueAt, lease_expires_at, 'a key in progress is due when its lease ends');

@@ -5,9 +5,9 @@ import { toHeldBytes } from '../../functions/src/lib/memory';
 import { parsePriceLists, priceListsShape } from '../../functions/src/lib/schemas/add-price-lists';
 
 /**
- * Draws bodies by their seeds, and prints a line of JSON for each: the memory that is still in use after the body was
- * scanned and parsed, also as a share of what memory.ts counts for it. Needs `--expose-gc`.
- * Its arguments are the size of the bodies in bytes, and their seeds.
+ * Draws a body from each seed, and prints a line of JSON for it. `heap` is the memory that is still in use after the scan and the
+ * parse, without the text. `share` is that memory plus the text, divided by what memory.ts counts for the body. Needs `--expose-gc`.
+ * The arguments of the program are the size of the bodies in bytes, and the seeds.
  */
 
 const [bytes = 0, ...seeds] = process.argv.slice(2).map(Number);

@@ -48,7 +48,7 @@ export class HttpError extends Error {
 }
 
 export interface SendOptions {
-  /** Milliseconds from the start of a call in which a retry can begin. Default: 1.5 times the operation's timeout. */
+  /** How long after the start of a call a retry can begin, in milliseconds. Default: 1.5 times the operation's timeout. */
   retryForMs?: number;
   /** The time limit of one request, in milliseconds. Default: one minute more than the operation's timeout. */
   requestTimeoutMs?: number;
