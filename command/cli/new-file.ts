@@ -15,9 +15,11 @@ import { quote } from './text';
 export async function writeNewFile(file: string, content: AsyncIterable<string> | Iterable<string>): Promise<void> {
   if (existsSync(file)) throw new CommandError(describe(file, ALREADY_EXISTS));
   const unfinished = join(dirname(file), `price-lists-${randomUUID()}.unfinished`);
+  // The flag x follows no link and opens no existing file.
+  const stream = createWriteStream(unfinished, { flags: 'wx', flush: true });
+  const closed = new Promise<void>((resolve) => stream.once('close', resolve));
   try {
-    // The flag x follows no link and opens no existing file.
-    await pipeline(content, createWriteStream(unfinished, { flags: 'wx', flush: true }));
+    await pipeline(content, stream);
     // Unlike a rename, a link replaces no file that another program has made since.
     await link(unfinished, file);
   } catch (error) {
@@ -27,6 +29,8 @@ export async function writeNewFile(file: string, content: AsyncIterable<string> 
     const reason = code === 'EEXIST' ? ALREADY_EXISTS : message;
     throw new CommandError(describe(file, isFolderMissing ? 'its folder does not exist' : reason));
   } finally {
+    // After an error of the content, the stream may still be opening the file.
+    await closed;
     await rm(unfinished, { force: true }).catch(() => undefined);
   }
 }

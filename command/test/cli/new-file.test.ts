@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import fs, { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 import { CommandError } from '../../cli/errors';
 import { writeNewFile } from '../../cli/new-file';
 
@@ -50,13 +50,17 @@ test('a link to a file that does not exist stays as it is', async () => {
   expect(readdirSync(folder)).toEqual(['prices.csv']);
 });
 
-test('an error from the content is thrown, and leaves no file', async () => {
+test('an error from the content is thrown, and leaves no file, even if the file is still being opened', async () => {
   const error = new Error('Firestore failed');
   const content = function* () {
     yield 'a';
     throw error;
   };
+  const { open } = fs;
+  const opening = jest.spyOn(fs, 'open').mockImplementation((...args) => void setTimeout(() => open(...args), 50));
   await expect(writeNewFile(file, content())).rejects.toBe(error);
+  opening.mockRestore();
+  await delay(100);
   expect(readdirSync(folder)).toEqual([]);
 });
 
