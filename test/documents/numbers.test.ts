@@ -196,7 +196,7 @@ const CHOSEN = [
   'about 170,000 orders',
   '1.5 to 2 times what [400,000 products](performance.md#scale) need',
   'The installation takes 650 MB',
-  'in about three minutes on two cores',
+  'in about seven minutes on two cores',
   'can take a minute to be known',
   // Advice
   'Keep images for 30 days',
