@@ -95,9 +95,9 @@ const ROOMS = {
     'emulator/src/index',
     'functions/src/lib/(api-keys|google-variables)',
   ],
-  'deploy/check': ['dev/run/', 'functions/src/lib/'],
+  'deploy/check': ['command/cli/outside-json', 'functions/src/lib/'],
   'deploy/verify': ['dev/run/', 'docs/'],
-  deploy: ['command/cli/text', 'dev/(program|run/)', 'docs/', 'functions/src/lib/'],
+  deploy: ['command/cli/(outside-json|text)', 'dev/(program|run/)', 'docs/', 'functions/src/lib/'],
   bench: ['dev/(program|random|run/)', 'emulator/src/index', 'functions/src/(lib/|index)'],
 };
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { parseOutsideJson } from '../dev/run/outside-json';
+import { parseOutsideJson } from '../command/cli/outside-json';
 import { endWithMessage, readArguments, refuseArguments } from '../dev/program.mjs';
 import { runChecks, type Finding } from './check/checks';
 import type { Deployment } from './check/deployment';

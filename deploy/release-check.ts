@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { parseOutsideJson } from '../dev/run/outside-json';
+import { parseOutsideJson } from '../command/cli/outside-json';
 import { runProgram } from '../dev/run/programs';
 import { endWithMessage, readArguments } from '../dev/program.mjs';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 import { escapeJsonControls } from '../command/cli/text';
-import { parseOutsideJson } from '../dev/run/outside-json';
+import { parseOutsideJson } from '../command/cli/outside-json';
 import { assertConforms } from './verify/conformance';
 import { readArguments, refuseArguments } from '../dev/program.mjs';
 import { readKeyFile } from './verify/key-file';

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { DEFAULT_DATABASE_ID } from '../../functions/src/lib/config';
 import { removeGoogleVariables } from '../../functions/src/lib/google-variables';
 import { CommandError } from './errors';
+import { parseOutsideJson } from './outside-json';
 
 export interface Target {
   project: string;
@@ -63,9 +64,8 @@ const firebaseSettingsSchema = z.object({ projects: z.object({ default: z.string
 
 function readDefaultProject(): string {
   try {
-    // Some editors save a byte order mark, which JSON does not allow.
-    const text = readFileSync('.firebaserc', 'utf8').replace(/^\ufeff/, '');
-    return firebaseSettingsSchema.parse(JSON.parse(text)).projects.default;
+    return parseOutsideJson(readFileSync('.firebaserc', 'utf8'), firebaseSettingsSchema, '.firebaserc').projects
+      .default;
   } catch {
     throw new CommandError(
       'No project is set, and this folder has no .firebaserc with a default project. Pass --project <id>, or run the command in the root of the clone.',

@@ -1,6 +1,6 @@
 import { GoogleAuth } from 'google-auth-library';
 import type * as z from 'zod';
-import { parseOutsideJson } from '../../dev/run/outside-json';
+import { parseOutsideJson } from '../../command/cli/outside-json';
 
 /**
  * Sends a GET to a Google API.

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { parseOutsideJson } from '../../dev/run/outside-json';
+import { parseOutsideJson } from '../../command/cli/outside-json';
 import { endWithMessage, readArguments } from '../../dev/program.mjs';
 
 endWithMessage();
