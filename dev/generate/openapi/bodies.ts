@@ -19,7 +19,11 @@ export const supplyOrdersInvoicesResponseSchema = z
 
 const fieldErrorSchema = z
   .object({
-    path: z.string().describe('Path of the invalid field, such as `products.<product_id>.price_list_price`.'),
+    path: z
+      .string()
+      .describe(
+        'Path of the invalid field, such as `products.<product_id>.price_list_price`, or `body` if the body itself or a header that describes it is invalid.',
+      ),
     message: z.string().describe('What is wrong. Never contains the value.'),
   })
   .meta({ id: 'FieldError' });

@@ -206,7 +206,7 @@ export interface components {
             };
         };
         FieldError: {
-            /** @description Path of the invalid field, such as `products.<product_id>.price_list_price`. */
+            /** @description Path of the invalid field, such as `products.<product_id>.price_list_price`, or `body` if the body itself or a header that describes it is invalid. */
             path: string;
             /** @description What is wrong. Never contains the value. */
             message: string;
