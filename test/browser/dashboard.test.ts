@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { Browser, Page } from 'puppeteer-core';
+import type { Browser, HTTPRequest, Page } from 'puppeteer-core';
 import { sendRequest } from '../../dev/run/http';
 import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../harness/local-server';
 import { runProgramSync, startProgram } from '../../dev/run/programs';
@@ -255,6 +255,23 @@ describe('the orders page', () => {
       await page.click('[name=show]');
       await waitForText('[role=alert]', message);
     }
+  });
+
+  test('shows the status of an error that a proxy between the page and the backend sends', async () => {
+    let body = '';
+    const sendError = (request: HTTPRequest) => void request.respond({ status: 504, body });
+    await page.setRequestInterception(true);
+    page.on('request', sendError);
+    for (body of ['<html>', '', 'null', '{}', '{"errors":{"a":1}}', '{"error":{"code":1}}']) {
+      await page.click('[name=show]');
+      await waitForText('[role=status]', /^$/);
+      expect([body, await readText('[role=alert]')]).toEqual([
+        body,
+        'The dashboard responds with status 504. Try again later.',
+      ]);
+    }
+    page.off('request', sendError);
+    await page.setRequestInterception(false);
   });
 });
 

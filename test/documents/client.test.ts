@@ -81,6 +81,14 @@ describe('the client against a stub', () => {
     ]);
   });
 
+  test('rejects a 200 that is not a success with the request id, by which support can find the request', async () => {
+    for (const body of [{ ...CREATED, products_count: 2 }, { ok: true }, null]) {
+      const stub = await startStub([respond(200, JSON.stringify(body))]);
+      const call = createStubClient(stub).addPriceLists(ONE_PRODUCT);
+      await expect(call).rejects.toMatchObject({ name: 'HttpError', status: 200, body, requestId: 'request-7' });
+    }
+  });
+
   test('rejects without another request when its signal aborts, even in a pause of a minute', async () => {
     for (const listener of [() => undefined, respond(503, '', { 'Retry-After': '60' })]) {
       const stub = await startStub([listener]);

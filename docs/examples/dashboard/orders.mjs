@@ -114,10 +114,19 @@ function showRows(start) {
 /** Reads a JSON response. @throws an AbortError, or an error whose message is for the user */
 async function read(path, options) {
   const response = await fetch(path, options).catch((error) => explain(error, 'The dashboard does not respond.'));
-  const body = await response.json().catch((error) => explain(error, 'The response ended early. Try a shorter range.'));
+  if (response.ok) {
+    const body = await response
+      .json()
+      .catch((error) => explain(error, 'The response ended early. Try a shorter range.'));
+    options.signal.throwIfAborted();
+    return body;
+  }
+  const { error, errors } = Object(await response.json().catch(() => undefined));
   options.signal.throwIfAborted();
-  if (response.ok) return body;
-  throw new Error(body.error ?? body.errors.map(({ path, message }) => `${path}: ${message}`).join('; '));
+  if (typeof error === 'string') throw new Error(error);
+  if (Array.isArray(errors)) throw new Error(errors.map(({ path, message }) => `${path}: ${message}`).join('; '));
+  // The backend sends one of both, so this response is from a proxy.
+  throw new Error(`The dashboard responds with status ${response.status}. Try again later.`);
 }
 
 function explain(error, message) {

@@ -60,14 +60,24 @@ export interface SendOptions {
 
 type Outgoing = Pick<Dispatcher.RequestOptions, 'method' | 'headers' | 'body'>;
 
-/** @returns the JSON of a 200 response; undefined if it is not JSON. @throws the error of the last request, or the reason of `signal` */
-export async function send(url: string, outgoing: Outgoing, timeoutMs: number, options: SendOptions): Promise<unknown> {
+/** Returns true for the JSON of a success of the service, not for what another server sends. */
+export type IsSuccess = (response: unknown) => boolean;
+
+/** @returns the JSON of the success. @throws the error of the last request, or the reason of `signal` */
+export async function send(
+  url: string,
+  outgoing: Outgoing,
+  isSuccess: IsSuccess,
+  timeoutMs: number,
+  options: SendOptions,
+): Promise<unknown> {
   const { retryForMs = timeoutMs * 1.5, requestTimeoutMs = timeoutMs + 60_000, onRetry, signal } = options;
   const startedAt = performance.now();
   for (let tries = 1; ; tries++) {
     try {
       const timeout = AbortSignal.timeout(requestTimeoutMs);
-      return await sendOnce(url, { ...outgoing, signal: signal ? AbortSignal.any([signal, timeout]) : timeout });
+      const ends = signal ? AbortSignal.any([signal, timeout]) : timeout;
+      return await sendOnce(url, { ...outgoing, signal: ends }, isSuccess);
     } catch (error) {
       signal?.throwIfAborted();
       const delayMs = getDelayMs(error as Error, tries);
@@ -78,15 +88,26 @@ export async function send(url: string, outgoing: Outgoing, timeoutMs: number, o
   }
 }
 
-async function sendOnce(url: string, outgoing: Outgoing & { signal: AbortSignal }): Promise<unknown> {
+async function sendOnce(
+  url: string,
+  outgoing: Outgoing & { signal: AbortSignal },
+  isSuccess: IsSuccess,
+): Promise<unknown> {
   const { statusCode, headers, body } = await request(url, { ...outgoing, dispatcher: getDispatcher() });
   const sent = await body.bytes();
   const isGzip = headers['content-encoding'] === 'gzip';
   const bytes = isGzip ? await promisify(gunzip)(sent, { maxOutputLength: MAX_RESPONSE_BYTES }) : sent;
   const text = new TextDecoder().decode(bytes);
   const json = parseJson(text);
-  if (statusCode === 200) return json;
-  throw new HttpError(statusCode, text, json, headers['x-request-id']?.toString(), headers['retry-after']?.toString());
+  if (statusCode === 200 && isSuccess(json)) return json;
+  const message = statusCode === 200 ? 'the response is not a success of the service' : text;
+  throw new HttpError(
+    statusCode,
+    message,
+    json,
+    headers['x-request-id']?.toString(),
+    headers['retry-after']?.toString(),
+  );
 }
 
 /** @returns ms until the next request, at least a second; Infinity if another request would not help */

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { operations as Api } from './api.js';
-import { HttpError, send, type SendOptions } from './http.js';
+import { send, type IsSuccess, type SendOptions } from './http.js';
 import { operations } from './operations.js';
 
 /** A typed client of the service. `npm run generate` writes `api.ts` and `operations.ts`. */
@@ -62,7 +62,12 @@ export function createClient(baseUrl: string, apiKey: string, options: ClientOpt
     if (!Number.isInteger(ms) || ms < 1 || ms >= 2 ** 31) throw new TypeError(`${name} must be from 1 to 2147483647`);
   }
 
-  const call = async (name: OperationName, value: unknown, callOptions?: CallOptions): Promise<unknown> => {
+  const call = async (
+    name: OperationName,
+    value: unknown,
+    callOptions?: CallOptions,
+    isExpected: IsSuccess = () => true,
+  ): Promise<unknown> => {
     const { method, timeoutMs, members } = operations[name];
     const headers: Record<string, string> = { 'x-api-key': apiKey, 'accept-encoding': 'gzip' };
     const json = value === undefined ? null : JSON.stringify(value);
@@ -71,9 +76,9 @@ export function createClient(baseUrl: string, apiKey: string, options: ClientOpt
     if (isLarge) headers['content-encoding'] = 'gzip';
     const body = isLarge ? await promisify(gzip)(json) : json;
     const url = `${baseUrl.replace(/(?<!\/)\/+$/, '')}/${name}`;
-    const response = await send(url, { method, headers, body }, timeoutMs, { ...options, ...callOptions });
-    if (members.every((member) => Object.hasOwn(Object(response) as object, member))) return response;
-    throw new HttpError(200, 'the response is not from the service', response);
+    const isSuccess: IsSuccess = (response) =>
+      members.every((member) => Object.hasOwn(Object(response) as object, member)) && isExpected(response);
+    return send(url, { method, headers, body }, isSuccess, timeoutMs, { ...options, ...callOptions });
   };
   const toMethod = (name: OperationName) =>
     operations[name].method === 'GET'
@@ -83,13 +88,14 @@ export function createClient(baseUrl: string, apiKey: string, options: ClientOpt
   const calls = Object.fromEntries(methods) as Calls;
 
   const addPriceLists: Client['addPriceLists'] = async (body, { allowOtherCurrency, ...callOptions } = {}) => {
-    const response = await calls.addPriceLists(body, callOptions);
-    const { success, products_count, price_list, expected_forward_cost } = response;
-    const lists = [price_list, expected_forward_cost];
-    const isReady = lists.every((list) => list === null) || lists.every((list) => list?.status === 'ready');
-    if (!success || products_count !== Object.keys(body.products).length || !isReady) {
-      throw new HttpError(200, 'the response is not a success of the service', response);
-    }
+    const isExpected = (value: unknown) => {
+      const { success, products_count, price_list, expected_forward_cost } = value as ResponseBody<'addPriceLists'>;
+      const lists = [price_list, expected_forward_cost];
+      const isReady = lists.every((list) => list === null) || lists.every((list) => list?.status === 'ready');
+      return success && products_count === Object.keys(body.products).length && isReady;
+    };
+    const value = await call('addPriceLists', body, callOptions, isExpected);
+    const response = value as ResponseBody<'addPriceLists'>;
     const fail = (reason: string) => Promise.reject(new UnusableListsError(reason, { cause: response }));
     if (response.price_list === null) return fail('no list was created, because no market has the market_id');
     const sent = body.info.currency_iso.toUpperCase();
