@@ -100,14 +100,16 @@ done < <(grep -E '^all(Authenticated)?Users'$'\t' <<< "$policy")
 # Indexes. With --force, Firebase's tools would delete the indexes that the service does not declare. They may belong to other systems,
 # so the script omits --force.
 compare_indexes() {
-  local lacking unready index state
+  local lacking groups unready index state
   firebase firestore:indexes --json "${of_database[@]}" > "$folder/indexes" || { cat "$folder/indexes" >&2; exit 1; }
   lacking=$(node --import tsx deploy/set-up/missing-indexes.ts "$folder/indexes")
   if [ -n "$lacking" ]; then
     note "Missing: ${lacking//$'\n'/; }"
     run firebase deploy --only firestore:indexes --project "$project" --non-interactive
   fi
-  unready=$(gcloud firestore indexes composite list "${of_database[@]}" --filter='state!=READY' --format='value(name.basename(), state)')
+  groups=$(node -p "[...new Set(require('./firestore.indexes.json').indexes.map((index) => index.collectionGroup))].join('|')")
+  unready=$(gcloud firestore indexes composite list "${of_database[@]}" \
+    --filter="state!=READY AND name~'/collectionGroups/($groups)/'" --format='value(name.basename(), state)')
   while IFS=$'\t' read -r index state; do
     case $state in
       '') ;;

@@ -309,6 +309,13 @@ test('the script names what a person has to decide or wait for, and changes none
   expect(readState()).toEqual(before);
 });
 
+test('the script waits only for indexes of the collections for which the service declares some', () => {
+  write(whole);
+  const groups = [...new Set(indexDefinitions.indexes.map(({ collectionGroup }) => collectionGroup))].join('|');
+  const filter = `--filter=state!=READY AND name~'/collectionGroups/(${groups})/'`;
+  expect(run([]).calls).toContainEqual(expect.stringContaining(filter));
+});
+
 test.each(DECIDED.filter(([, , to]) => to !== '' && !to.startsWith('{')))(
   'one thing to decide, after a change of the file %s, is enough for exit code 1',
   (...change) => {
