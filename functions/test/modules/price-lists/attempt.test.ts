@@ -160,7 +160,7 @@ describe('an attempt that lost its key (powertools-lambda-python #8049)', () => 
     },
   );
 
-  test('because someone deleted the key record writes only the batches in progress; its client gets a 500 that promises nothing, and the audit names the records that remain', async () => {
+  test('because someone deleted the key record writes only the batches in progress; its client gets internal_error, and the audit names the records that remain', async () => {
     const calls = database.recordCalls();
     atCommit(database, isEntries, async () => {
       database.clock.advance(20 * SECOND);

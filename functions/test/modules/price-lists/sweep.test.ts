@@ -160,7 +160,7 @@ describe('a sweep', () => {
     expect(await readKey('live')).toEqual({ ...live, sweep_due_at: 1 });
   });
 
-  test('reads more due keys than one query returns, even if they stay due, and removes only the due time of unreadable records', async () => {
+  test('reads more due keys than one query returns, even if they stay due, and removes nothing but the due time from unreadable records', async () => {
     const left = Array.from({ length: 30 }, (_, i) => {
       const failure = { status: 'requires_review', failure: 'no access', failure_cause: 'error' } as const;
       const record = createKeyRecord({ boq_list_id: `left-${i}`, ...failure });
@@ -224,7 +224,7 @@ describe('a sweep', () => {
     expect(await readKey('a')).toMatchObject({ failure_cause: 'error', failed_tries: 2 });
   });
 
-  test('fails the attempt that it is resuming after a minute of transient errors, and reports the key as deferred', async () => {
+  test('after a minute of transient errors fails the attempt that it is resuming, and reports the key as deferred', async () => {
     await fail('a', STOPPED);
     failCommits(database, isEntries, { code: 'UNAVAILABLE', times: Infinity });
     expect(await sweepAll()).toEqual(['a deferred']);
@@ -240,7 +240,7 @@ describe('a sweep', () => {
     expect(await sweepAll()).toEqual(['a resumed']);
   });
 
-  test('reads once each key that is due when a pass begins, however many there are', async () => {
+  test('finds each due key once in a pass, however many there are', async () => {
     const failure = { status: 'requires_review', failure: 'no access', failure_cause: 'error' } as const;
     const left = Array.from({ length: 100 }, (_, i) => {
       const record = createKeyRecord({ boq_list_id: `left-${i}`, ...failure });
