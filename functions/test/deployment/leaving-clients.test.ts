@@ -15,9 +15,9 @@ import { writeRecords } from '../../../test/harness/stored';
 import { waitFor, waitUntilFired } from '../../../test/harness/wait-for';
 
 /**
- * Tests that no client that leaves ends an instance. Clients leave a deployed function in each way of {@link LEAVES}, each
- * before one of several responses, and afterwards another client gets its response. Then the instance stops, and exits
- * with 0 although more clients leave before their 500.
+ * Tests that no client that leaves ends an instance. Clients leave a deployed function in each way of {@link LEAVES}, for each
+ * of several responses, and afterwards another client gets its response. Then the instance stops, and exits with 0 although some
+ * clients have left, and others leave at the end of their 500.
  */
 
 const SEED = Number(process.env['SEED'] ?? 1);
@@ -166,6 +166,6 @@ test.concurrent.each(operationNames)(
 /** Returns whether an instance answers another client. */
 async function isServing(running: DeployedFunction, name: OperationName): Promise<boolean> {
   const { status } = await sendTo(running, name, operations[name].body);
-  // Identical requests of add price lists can overlap, and some then get 409.
+  // A client that left may have created another price list under the same key. The request then gets 409.
   return running.alive() && [200, 409].includes(status);
 }

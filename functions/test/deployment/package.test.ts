@@ -97,25 +97,28 @@ describe('the deploy package, installed by npm ci and run by the Functions Frame
     expect(listed).toEqual([...new Set(expected)].sort());
   });
 
-  test.each(operationNames)('%s accepts both API keys of a rotation, and logs one line per request', async (name) => {
-    const started = await installed.start(name, { API_KEY: 'new-key\nold-key\n' });
-    const { method, body } = operations[name];
-    for (const key of ['new-key', 'old-key']) {
-      const headers = { ...DEPLOYED_HEADERS, 'x-api-key': key };
-      const response = await sendRequest(started.port, {
-        method,
-        headers,
-        body: body === undefined ? '' : JSON.stringify(body),
-      });
-      const read = name === 'addPriceLists' ? { price_list: { status: 'ready' } } : { count: 1 };
-      expect(response).toMatchObject({ status: 200, json: read });
-      assertConforms({ operation: name, method }, response);
-    }
-    const getRequests = () => getLogged(started, 'request');
-    await waitFor(() => getRequests().length >= 2);
-    const request = { operation: name, status: 200 };
-    expect(getRequests()).toMatchObject([request, request]);
-  });
+  test.each(operationNames)(
+    '%s accepts both API keys of a rotation, and logs one event `request` each time',
+    async (name) => {
+      const started = await installed.start(name, { API_KEY: 'new-key\nold-key\n' });
+      const { method, body } = operations[name];
+      for (const key of ['new-key', 'old-key']) {
+        const headers = { ...DEPLOYED_HEADERS, 'x-api-key': key };
+        const response = await sendRequest(started.port, {
+          method,
+          headers,
+          body: body === undefined ? '' : JSON.stringify(body),
+        });
+        const read = name === 'addPriceLists' ? { price_list: { status: 'ready' } } : { count: 1 };
+        expect(response).toMatchObject({ status: 200, json: read });
+        assertConforms({ operation: name, method }, response);
+      }
+      const getRequests = () => getLogged(started, 'request');
+      await waitFor(() => getRequests().length >= 2);
+      const request = { operation: name, status: 200 };
+      expect(getRequests()).toMatchObject([request, request]);
+    },
+  );
 
   test('an instance logs the version and the build id of the deploy package, and its version of Node', async () => {
     const started = await installed.start('getTeams');

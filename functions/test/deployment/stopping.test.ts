@@ -12,7 +12,7 @@ import {
 import { AFTER_NEXT_SWEEP } from '../../../test/harness/price-lists';
 import { createPriceListBody } from '../../../test/harness/submissions';
 import { waitFor, waitUntilFired } from '../../../test/harness/wait-for';
-/** Tests how open requests end after SIGTERM, which the platform sends 10 s before SIGKILL. */
+/** Tests how open requests end after SIGTERM, which the platform sends 10 s before SIGKILL, and what an instance logs at its end. */
 
 /** Adds a test with its own Firestore. These tests run concurrently, because they mostly wait. */
 const testInWorld = (title: string, run: (world: DeployedPackage) => Promise<void>) =>
@@ -30,7 +30,7 @@ const readStatuses = async ({ db }: DeployedPackage, collection: string) =>
   (await db.collection(collection).get()).docs.map((document) => document.get('status') as unknown);
 
 testInWorld(
-  'a creation in progress is completed, and one that arrives after the signal is rejected and claims nothing',
+  'a creation in progress at SIGTERM is completed, and one that arrives later is rejected and claims nothing',
   async (world) => {
     const deployed = await world.start('addPriceLists');
     const held = world.firestore.faults.inject({
@@ -60,7 +60,7 @@ testInWorld(
 );
 
 testInWorld(
-  'a creation that is not over 5 s after the signal fails with a response, failed lists and a key that can be resumed',
+  'a creation that is not over 5 s after SIGTERM fails with a response, failed lists and a key that can be resumed',
   async (world) => {
     const deployed = await world.start('addPriceLists');
     const action = { kind: 'hang' } as const;
@@ -94,7 +94,7 @@ testInWorld(
   },
 );
 
-testInWorld('a hanging creation fails after the signal and is logged, even if its client has left', async (world) => {
+testInWorld('a hanging creation fails after SIGTERM and is logged, even if its client has left', async (world) => {
   const deployed = await world.start('addPriceLists');
   const action = { kind: 'hang' } as const;
   const entries = world.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action });
@@ -111,7 +111,7 @@ testInWorld('a hanging creation fails after the signal and is logged, even if it
   expect(await readStatuses(world, 'price_list_idempotency')).toEqual(['requires_review']);
 });
 
-testInWorld('a read that hangs gets a 500 about 8 s after the signal', async (world) => {
+testInWorld('a read that hangs gets a 500 about 8 s after SIGTERM', async (world) => {
   const deployed = await world.start('getTeams');
   const hanging = world.firestore.faults.inject({ rpc: 'RunQuery', times: Infinity, action: { kind: 'hang' } });
   const response = sendTo(deployed, 'getTeams');

@@ -68,7 +68,7 @@ describe.each(operationNames)('%s returns', (name) => {
     }
   });
 
-  test(`${name === 'addPriceLists' ? '503 before it validates the body' : 'its data'} while writes are paused`, async () => {
+  test(`${name === 'addPriceLists' ? '503, before it validates the body,' : 'its data'} while writes are paused`, async () => {
     service.setConfig({ WRITES_PAUSED: 'true' });
     expect((await service.call(name, { headers: { 'x-api-key': 'wrong' } })).status).toBe(401);
     if (name !== 'addPriceLists') {

@@ -25,14 +25,17 @@ beforeEach(() => {
   });
 });
 
-test.each(operationNames)('the handler of %s runs outside the domain', async (name) => {
-  const { status } = await service.call(name, 'body' in operations[name] ? { json: operations[name].body } : {});
-  expect(status).toBe(operations[name].emptyStatus);
-  expect(ended.at(-1)?.[0]).toBe('request');
-  expect(ended.filter(([, active]) => active != null)).toEqual([]);
-});
+test.each(operationNames)(
+  'the handler of %s runs outside the `node:domain` of the Functions Framework',
+  async (name) => {
+    const { status } = await service.call(name, 'body' in operations[name] ? { json: operations[name].body } : {});
+    expect(status).toBe(operations[name].emptyStatus);
+    expect(ended.at(-1)?.[0]).toBe('request');
+    expect(ended.filter(([, active]) => active != null)).toEqual([]);
+  },
+);
 
-test('a sweep runs outside the domain', async () => {
+test('a sweep that is called in a `node:domain` runs outside it', async () => {
   await domain.create().run(() => functions.sweepPriceLists.run({ scheduleTime: new Date().toISOString() }));
   expect(ended.map(([event, active]) => [event, active ?? null])).toEqual([['sweep_ended', null]]);
 });

@@ -8,7 +8,7 @@ import { usePriceListService } from '../../../test/harness/price-list-service';
 import { writeRecords } from '../../../test/harness/stored';
 import { waitUntilFired } from '../../../test/harness/wait-for';
 
-/** Tests the scheduled sweep, called as Cloud Scheduler calls it. ../modules/price-lists/sweep.test.ts tests its decisions. */
+/** Tests the scheduled sweep without HTTP. ../modules/price-lists/sweep.test.ts tests its decisions. */
 
 const { service, getKey, failAttempt, expectReplayed } = usePriceListService();
 
