@@ -57,14 +57,14 @@ const VARIABLES = {
       'no_proxy',
     ],
   ],
-  /** Variables for debugging, which nobody sets by accident. */
+  /** Variables for debugging, which are rarely set by accident. */
   debugging: [
     ...['GRPC_NODE_DEBUG_SEND_ERROR_DETAILS', 'GRPC_NODE_TRACE', 'GRPC_NODE_VERBOSITY', 'GRPC_TRACE', 'GRPC_VERBOSITY'],
     ...['DEBUG', 'NODE_DEBUG'],
   ],
   /**
-   * Variables that are read only by code that these programs do not run: servers, other products, a balancer that nobody
-   * configures, or code behind a removed variable.
+   * In a function, FIREBASE_CONFIG names the same project as GCLOUD_PROJECT. The others matter only to code that these programs
+   * do not run: servers, other products, a balancer that nobody configures, or code behind a removed variable.
    */
   unused: [
     ...['FIREBASE_CONFIG', 'GRPC_EXPERIMENTAL_ENABLE_OUTLIER_DETECTION', 'SERVER_ADDRESS', 'SERVER_PORT'],
@@ -111,7 +111,7 @@ test('the table has every variable that the libraries read', () => {
   expect([...findVariables()].sort()).toEqual(listed.sort());
 });
 
-test('the variables listed as removed, and Google variables that the table lacks, are removed, and no others', () => {
+test('the variables listed as removed, FIRESTORE_NEW and GOOGLE_SDK_NODE_NEW are removed, and the other listed ones and PATH stay', () => {
   const all = Object.values(VARIABLES).flat();
   const env = Object.fromEntries([...all, 'FIRESTORE_NEW', 'GOOGLE_SDK_NODE_NEW', 'PATH'].map((name) => [name, 'x']));
   removeGoogleVariables(env);

@@ -31,7 +31,7 @@ const written = fc
     return write(value);
   });
 
-/** Generates JSON in which a short or empty text replaces up to two characters. */
+/** Generates JSON, and replaces up to two of its characters with a short or empty text. */
 const nearlyJson = fc
   .tuple(written, fc.nat(), fc.constantFrom('', '"', '{', '}', ',', ':', '\\', '\\u12', '\u0001'), fc.nat({ max: 2 }))
   .map(([json, place, put, dropped]) => {
@@ -45,7 +45,7 @@ const scan = (json: string, shape: Shape = MAP, maxEntries = Infinity) =>
 /** Returns the message of the error that a text gets; undefined if it is JSON. */
 const getMessage = (json: string) => catchValidationError(() => scan(json))?.errors[0]?.message;
 
-test('any JSON is read as another parser reads it, whatever its names and escapes', () =>
+test('JSON of few levels is read as another parser reads it, whatever its names and escapes', () =>
   fc.assert(
     fc.property(written, (json) => {
       const text = Buffer.from(json).toString();
@@ -54,7 +54,7 @@ test('any JSON is read as another parser reads it, whatever its names and escape
     { numRuns: 2_000 },
   ));
 
-test('a text is rejected if and only if another parser rejects it', () =>
+test('a text of few levels is rejected if and only if another parser rejects it', () =>
   fc.assert(
     fc.property(nearlyJson, (json) => {
       const text = Buffer.from(json).toString();

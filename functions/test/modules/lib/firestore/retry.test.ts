@@ -45,7 +45,7 @@ describe('retry', () => {
     },
   );
 
-  test('waits four times as long after RESOURCE_EXHAUSTED', async () => {
+  test('waits four times as long after RESOURCE_EXHAUSTED, up to the maximum pause', async () => {
     const codes = times(4, RESOURCE_EXHAUSTED);
     expect(await retryFailing(codes)).toEqual({ outcome: 'done', tries: 5, slept: [500, 1_000, 2_000, 2_500] });
   });

@@ -105,7 +105,7 @@ describe('the content encoding', () => {
     expect(await send([sent], { ...JSON_TYPE, 'Content-Encoding': encoding })).toEqual({ a: 1 });
   });
 
-  test('of another kind is rejected', async () => {
+  test('"br" is rejected', async () => {
     const result = await send(['{}'], { ...JSON_TYPE, 'Content-Encoding': 'br' });
     expect(getMessage(result)).toBe('Expected the content encoding gzip or none, received another');
   });
@@ -202,7 +202,7 @@ describe('the reading of a body', () => {
       await new Promise(setImmediate);
     };
 
-    test('ends with an error 10 s after the last byte', async () => {
+    test('ends with an error 10 s after the last byte that has arrived', async () => {
       const request = createRequest();
       const reading = expect(read(request, { timeoutMs: 30_000 })).rejects.toMatchObject({
         code: 'request_timeout',

@@ -12,7 +12,7 @@ import { sendRequest } from '../../../../../dev/run/http';
 
 let server: Server;
 let respond: (response: ServerResponse) => Promise<unknown>;
-/** What `respond` returned. If it threw, `gone` for a client that has left, or else the error. */
+/** What `respond` returned. If it threw, `gone` for a ClientGoneError, or else the error. */
 let sent: Promise<unknown>;
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ const context = createWorkContext(new AbortController().signal);
 
 const budget = new MemoryBudget(Infinity);
 
-/** Sends a response. @returns `sent` */
+/** Sends a response. @returns the text 'sent' */
 async function respondWith(
   response: ServerResponse,
   outgoing: OutgoingResponse,
@@ -156,7 +156,7 @@ describe('a large response', () => {
     expect([status, bytes.length, bytes.subarray(-4).toString(), result]).toEqual([201, 31_000_003, 'xend', 'sent']);
   });
 
-  test('does not begin until it exceeds the maximum buffered size, so an error can still become a response', async () => {
+  test('that the memory budget can hold does not begin until it exceeds the maximum buffered size, so an error can still become a response', async () => {
     respond = async (response) => {
       const body = async function* () {
         yield* stream(...times(30));
@@ -308,7 +308,7 @@ describe('a response to an incomplete request', () => {
     expect(received).toMatch(/^HTTP\/1\.1 204 /);
   });
 
-  test('closes the connection 2 s after the last byte of the request', async () => {
+  test('closes the connection 2 s after the last byte that has arrived', async () => {
     await open();
     expect(await isOpenAfter(1_900)).toBe(true);
     await sendBytes('x');

@@ -38,7 +38,7 @@ function createInstance() {
   return { shutdown, server, steps, addResponse, stop };
 }
 
-test('a stop refuses writes at once, aborts them after 5 s, stops waiting for handlers after 8 s, and ends after at most 9 s', async () => {
+test('a stop refuses writes at once, aborts them after 5 s, ends reads after 8 s, and ends after at most 9 s', async () => {
   const { shutdown, steps, addResponse, stop } = createInstance();
   addResponse();
   void shutdown.waitFor(() => new Promise(() => undefined));
@@ -111,7 +111,7 @@ test('a stop waits for a connection on which a body still arrives after the resp
   expect(shutdown.runningHandlers).toBe(0);
 });
 
-test('each response that is open or begins during a stop announces that its connection closes', async () => {
+test('each response whose head is sent during a stop announces that its connection closes', async () => {
   const { addResponse, stop } = createInstance();
   const before = addResponse();
   const stopped = stop();

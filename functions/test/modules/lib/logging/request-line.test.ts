@@ -69,7 +69,11 @@ test.each<[string, string, () => unknown]>([
   ['a class without a plain name', 'unexpected Error', () => throwError({ name: `${SECRET} error` })],
   ['a class with a secret code', 'unexpected Error', () => throwError({ code: `${SECRET} code` })],
   ['the DOM, whose codes look like those of gRPC', 'unexpected NotFoundError (8)', () => throwError(DOM_ERROR)],
-  ['another number before the text', 'unexpected Error (3)', () => throwError({ code: 3, message: `5 NO: ${SECRET}` })],
+  [
+    'a class whose message begins with another code',
+    'unexpected Error (3)',
+    () => throwError({ code: 3, message: `5 NO: ${SECRET}` }),
+  ],
   ['Firestore', '3 INVALID_ARGUMENT: value …', () => throwError({ code: 3, message: INVALID })],
   ['no library', 'not an error', () => throwValue(SECRET)],
 ])('of an error of %s, the log has only frames and this text: %s', async (_, reason, throwIt) => {
