@@ -30,7 +30,7 @@ const readStatuses = async ({ db }: DeployedPackage, collection: string) =>
   (await db.collection(collection).get()).docs.map((document) => document.get('status') as unknown);
 
 testInWorld(
-  'a creation in progress at SIGTERM is completed, and one that arrives later is rejected and claims nothing',
+  'after SIGTERM, a creation in progress has 5 s to complete, and one that arrives is rejected and claims nothing',
   async (world) => {
     const deployed = await world.start('addPriceLists');
     const held = world.firestore.faults.inject({

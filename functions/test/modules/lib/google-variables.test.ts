@@ -37,7 +37,7 @@ const VARIABLES = {
     ...['FIRESTORE_EMULATOR_HOST', 'GCE_METADATA_HOST', 'GCE_METADATA_IP', 'GCLOUD_PROJECT', 'GOOGLE_CLOUD_PROJECT'],
     ...['METADATA_SERVER_DETECTION', 'gcloud_project', 'google_cloud_project'],
   ],
-  /** Variables that name credentials, or the account that pays. With an unusable value, the program stops with a message. */
+  /** Variables that name credentials, or the project that pays. With unusable credentials, calls fail with a message. */
   credentials: [
     ...['AWS_ACCESS_KEY_ID', 'AWS_DEFAULT_REGION', 'AWS_REGION', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'],
     ...['APPDATA', 'CLOUDSDK_CONFIG', 'GOOGLE_APPLICATION_CREDENTIALS', 'GOOGLE_CLOUD_QUOTA_PROJECT'],

@@ -42,7 +42,7 @@ const nearlyJson = fc
 const scan = (json: string, shape: Shape = MAP, maxEntries = Infinity) =>
   scanJson(Buffer.from(json), shape, maxEntries);
 
-/** Returns the message of the error that a text gets; undefined if it is JSON. */
+/** Returns the message of the error that a text gets; undefined if it gets none. */
 const getMessage = (json: string) => catchValidationError(() => scan(json))?.errors[0]?.message;
 
 test('JSON of few levels is read as another parser reads it, whatever its names and escapes', () =>

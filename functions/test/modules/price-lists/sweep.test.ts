@@ -328,7 +328,7 @@ describe('a sweep', () => {
     expect(await sweepAll({ stopping: stop.signal })).toEqual([]);
   });
 
-  test('ends with the error of a query for due keys', async () => {
+  test('ends with a permanent error of its query for due keys', async () => {
     database.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
     await expect(runSweep()).rejects.toMatchObject({ code: 7 });
   });
