@@ -6,7 +6,7 @@ import { computeFingerprint } from '../../functions/src/price-lists/payload';
 import type { KeyMoment, KeyMonitor, KeyState } from '../harness/monitor';
 import { isOwner, ProcessCrashed, type Process } from './world';
 
-/** Checks each response against every state that its key record had between the request and the response. */
+/** Checks each response against the states that its key record had between the request and the response. */
 
 export type ClientResult =
   | ({ kind: 'stored' } & CreationResult)
@@ -67,7 +67,7 @@ export class ResponseModel {
         this.#assertRejected(observed, result.error, moments);
         return;
       case 'unexpected':
-        // The claim may have taken effect. If so, the sweep finishes the attempt, and the end of the schedule checks that.
+        // The claim may have taken effect. If so, the end of the schedule checks that its attempt has ended.
         assert(!isUndisturbed(process), `retries overcome what they can: ${String(result.error)}`);
     }
   }
@@ -84,7 +84,10 @@ export class ResponseModel {
     assert.equal(this.#responses.get(attempt) ?? response, response, 'the response of an attempt never changes');
     this.#responses.set(attempt, response);
     if (replayed) return;
-    assert(!this.#created.has(attempt), 'one request gets the first response of an attempt, the others get replays');
+    assert(
+      !this.#created.has(attempt),
+      'one request gets the first response of an attempt, and the others get replays',
+    );
     assert(isOwner(process, record), 'only the request that completed its own attempt gets the first response');
     this.#created.add(attempt);
     await this.checkStored();
@@ -115,7 +118,7 @@ export class ResponseModel {
       case 'request_in_progress': {
         assert.equal(error.headers['Retry-After'], '10', 'a Retry-After follows from the number of products');
         const isOther = (state: KeyState) => state?.status === 'processing' && !isOwn(state);
-        assert(states.some(isOther), 'a client comes back only to an attempt of another request');
+        assert(states.some(isOther), 'request_in_progress is only for an attempt of another owner');
         break;
       }
       case 'review_required': {
@@ -136,7 +139,10 @@ export class ResponseModel {
         const isStale = states.some((state) => isOwnAttempt(state) && state?.failure_cause === 'lease_expired');
         const isStored = !error.message.includes('the failure could not be stored');
         assert(!isStale || !isStored, 'a stale attempt does not fail its request');
-        assert(isStored || error.headers['Retry-After'] !== undefined, 'the sweep resumes what could not be failed');
+        assert(
+          isStored || error.headers['Retry-After'] !== undefined,
+          'a failure that could not be stored gets a Retry-After',
+        );
       }
     }
     const isFinal = states.length === 1 && states[0]?.status === 'completed';
@@ -145,11 +151,14 @@ export class ResponseModel {
   }
 }
 
-/** Asserts that a response has a Retry-After only if the attempt can continue without an operator, and lacks it only if it cannot. */
+/**
+ * Asserts that, at some moment of the request, the attempt could continue without an operator if the response has a
+ * Retry-After, and could not if the response has none.
+ */
 function assertSweepPromise({ headers }: ApiError, states: readonly KeyState[]): void {
   if (headers['Retry-After'] === undefined) {
     const needsOperator = (state: KeyState) => state !== undefined && !isSwept(state);
-    assert(states.some(needsOperator), 'without a Retry-After an operator is needed');
+    assert(states.some(needsOperator), 'without a Retry-After, the attempt needs an operator or was released');
     return;
   }
   assert.equal(headers['Retry-After'], '65', 'a Retry-After leads to the next sweep');
@@ -158,7 +167,7 @@ function assertSweepPromise({ headers }: ApiError, states: readonly KeyState[]):
 
 /**
  * Whether an attempt can continue without an operator: while it is in progress, because its owner may still be running,
- * and after each of its first three failed tries, unless the failure is permanent.
+ * and after a transient failure until four tries have failed.
  */
 function isSwept(state: KeyState): boolean {
   if (state?.status === 'processing') return true;

@@ -41,7 +41,7 @@ const HOUR = 60 * MINUTE;
 /** The time after which add price lists stops itself in production. Here, sweeps and operators have the same time. */
 const BUDGET_MS = getTimeLimitMs(writeOptions, true);
 
-/** Runs the schedule of a seed against an empty database. @returns the trace, one line for each step @throws InvariantViolation */
+/** Runs the schedule of a seed against an empty database. @returns the lines of the trace @throws InvariantViolation */
 export async function runSchedule(
   seed: number,
   db: Firestore,
@@ -254,8 +254,8 @@ class Schedule {
   }
 
   /**
-   * Ends the schedule. Sweeps run every full minute, and one call of each can hang. They complete what
-   * failed for a transient cause. An operator resolves the other keys. Then every key returns 200 to its payload.
+   * Ends the schedule. Sweeps run every full minute, and one call of each can hang. They complete the keys that
+   * need no operator. An operator resolves the others. Then every key returns 200 to its payload.
    */
   async #end(): Promise<void> {
     const singleHang = this.#random.pick([0, 0.1, 0.3]);
@@ -269,7 +269,7 @@ class Schedule {
   async #runPhase(rates: FaultRates, run: () => Promise<unknown>): Promise<void> {
     const ended = run().catch((error: unknown) => (this.#failure ??= error));
     await this.world.runUntilIdle(rates);
-    // After a violation `ended` never settles, because the simulator has stopped.
+    // After a violation, `ended` may never settle, because the simulator has stopped.
     if (this.trace !== undefined) throw this.#failure as Error;
     await ended;
     if (this.#failure !== undefined) throw this.#failure as Error;
@@ -286,7 +286,7 @@ class Schedule {
         const dueAt = this.history.getDueAt(key) ?? Infinity;
         assert(dueAt > startedAt, `a sweep leaves no key due, even if one of its calls hangs: ${key}`);
       }
-      assert(i < 60, 'each key that needs an operator is reported');
+      assert(i < 60, 'after 60 sweeps, no key has a sweep_due_at any more');
     }
   }
 
@@ -310,7 +310,7 @@ class Schedule {
     assert.notEqual(status, 'processing', 'the sweep leaves no attempt whose lease expired');
     if (status !== 'requires_review') return false;
     const start = this.history.getReviewStart(key);
-    assert(start !== undefined, 'the sweep makes everything ready that failed for a transient cause');
+    assert(start !== undefined, 'the sweeps complete every key that needs no operator');
     assert(this.#reports.has(`${key} since ${start}`), 'a key that needs an operator is reported');
     return true;
   }

@@ -9,8 +9,8 @@ import type { Random } from '../../dev/random';
 
 /**
  * Runs simulated processes one step at a time, in an order that a seed decides. Each call to
- * Firestore waits at a gate, and each sleep or timeout waits for a virtual clock. Once all processes
- * wait, one continues: its call runs alone against the embedded Firestore, fails, hangs, or ends in a crash.
+ * Firestore waits at a gate, and each sleep or timeout outside a call waits for a virtual clock. Once all processes
+ * wait, one continues. If it waited at a gate, its call runs alone against the embedded Firestore, or meets a fault.
  */
 
 /** The probability of each fault at every call. Here, no fault occurs. */
@@ -101,7 +101,7 @@ export class ProcessCrashed extends Error {}
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
-/** A process is killed this long after it is told to stop. Until then, it can use STOP_RESERVE_MS to fail its attempt. */
+/** A process that still runs this long after it is told to stop is killed. Until then, it can use STOP_RESERVE_MS to fail its attempt. */
 const STOP_MS = 4 * SECOND;
 
 /** Small enough that a handful of products needs several batches and several chunks. */
