@@ -86,7 +86,7 @@ async function unpack(): Promise<void> {
   try {
     await rename(place, UNPACKED);
   } catch (error) {
-    // Another test has unpacked the package first.
+    // Another test may have unpacked the package first.
     await rm(place, { recursive: true });
     if (!existsSync(UNPACKED)) throw error;
   }

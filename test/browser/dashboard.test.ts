@@ -11,7 +11,7 @@ import { runProgramSync, startProgram } from '../../dev/run/programs';
 import { launchChromium } from './chromium';
 import { expectAccessible, readTexts, setColorScheme } from './inspection';
 
-/** Tests the sample dashboard: its backend, and in a browser a page behind the backend and a page that reads directly from the service. */
+/** Tests the sample dashboard: its backend, the page that reads through the backend, and the page that calls the service directly. */
 
 const KEY = 'browser-test-key';
 const BACKEND = 'docs/examples/dashboard/backend.mjs';
@@ -132,7 +132,7 @@ describe('the backend of a user who may read one team, in a container', () => {
     ['a body that is too large', { path: '/api/orders', body: query('a'.repeat(100_000)) }, 400],
     ['the teams', { path: '/api/teams' }, 200],
     ['the markets', { path: '/api/markets' }, 403],
-  ])('responds as the check and the body require: %s', async (_, { path, ...others }, expected) => {
+  ])('responds as the rights of the user and the body require: %s', async (_, { path, ...others }, expected) => {
     const bodies: string[] = [];
     answer = (request, response) =>
       void text(request).then((body) => {
@@ -161,7 +161,7 @@ const createOrders = (count: number, customer_name: string, market_id = 'm') => 
   return { orders: Object.fromEntries(Array.from({ length: count }, (_, i) => [`order-${i}`, order])), count };
 };
 
-/** Stores the response to each read under its team id, so that the test can send it later. */
+/** Keeps the response to each read, by team id, so that the test can send it later. */
 const hold: RequestListener = (request, response) =>
   void text(request).then((body) => waiting.set((JSON.parse(body) as { team_id: string }).team_id, response));
 
@@ -302,7 +302,7 @@ describe('the warehouses page', () => {
 });
 
 test.each(['', 'warehouses.html'])(
-  'the page "%s" is accessible in light and dark colours, and fits a phone',
+  'the page "/%s" is accessible in light and dark colours, and fits a phone',
   async (path) => {
     answer = (_, response) => sendJson(response, createOrders(300, 'Acacia'));
     await page.setViewport({ width: 360, height: 800 });

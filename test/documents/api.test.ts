@@ -71,7 +71,7 @@ test('the section Idempotency has the values of Retry-After', () => {
   );
 });
 
-test('the pages that name the size of a batch have the value of the code', () => {
+test('docs/architecture.md and decision 4 have the batch size of the code', () => {
   for (const file of ['docs/architecture.md', 'docs/decisions/0004-two-lists.md']) {
     expect(readFileSync(file, 'utf8')).toContain(`${WRITE_SIZES.batchEntries} entries`);
   }

@@ -39,9 +39,10 @@ import { operationNames } from '../../dev/run/operations';
 import { failed } from '../harness/key-records';
 
 /**
- * Tests the quantities in the pages. Each stands in a phrase of one of the two tables below, in the text of a link to its
- * source, or on docs/performance.md, which has what was measured. The first table computes its phrases from constants of the
- * code and from other files. So if a value changes there, no phrase has the old quantity any more, and the test fails.
+ * Tests the quantities in README.md and docs/*.md, outside code blocks. Each stands in a phrase of one of the two tables below,
+ * in the text of a link to its source, or on docs/performance.md, which has what was measured. The first table computes its
+ * phrases from constants of the code and from other files. So if a value changes there, no phrase has the old quantity any
+ * more, and the test fails.
  */
 
 const [SECOND, MINUTE, HOUR, DAY, MIB] = [1_000, 60_000, 3_600_000, 86_400_000, 1024 * 1024];
@@ -182,7 +183,7 @@ const COMPUTED = [
   `growth by ${read('test/fuzz/fuzz.test.ts', /MORE_MEMORY = (\d+) \*/)} MiB`,
 ];
 
-/** Phrases whose quantities no constant and no other file determines. */
+/** Phrases whose quantities this test does not compute. */
 const CHOSEN = [
   // Examples
   'A request: Two products',
@@ -213,7 +214,7 @@ const CHOSEN = [
   'work on up to three keys',
 ];
 
-/** Matches a number or a number word before a unit or before a noun that the service limits, and phrases such as `every minute`. */
+/** Matches a number or a number word before a unit or before a noun such as `products`, and phrases such as `every minute`. */
 const QUANTITY =
   /(?<![\w/.#,-])(?:(?:\d[\d,]*(?:\.\d+)?|half an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|twenty|thirty|dozen|hundred|thousand)(?: to \w+)?[ -](?:\w+ )?(?:s|ms|seconds?|minutes?|hours?|days?|KiB|MiB|GiB|KB|MB|GB|bytes|characters|levels|%|tries|times|products|orders|entries|requests|creations|keys|operations)(?!\w)|(?:every|an?) (?:minute|hour|day)(?!\w))/gi;
 

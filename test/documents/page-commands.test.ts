@@ -7,7 +7,7 @@ import { runProgramSync } from '../../dev/run/programs';
 import { cleanUp, temporaryFolder } from '../harness/local-server';
 
 /**
- * Runs the commands that add an API key in bash, with stand-ins for gcloud and openssl. Checks the form of the commands of
+ * Runs, in bash, the commands that add an API key, with stand-ins for gcloud and openssl. Checks the form of the commands of
  * all pages.
  */
 

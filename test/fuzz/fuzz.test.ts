@@ -6,8 +6,8 @@ import { fuzz } from './fuzz';
 import { FUZZED_OPERATIONS } from './hostile-requests';
 
 /**
- * Sends hostile requests to functions. Each function has its own process. `FUZZ_REQUESTS` sets how many requests, and `SEED` sets
- * the first seed. `FUZZ_REQUESTS=1` with the seed of a violation repeats the request that caused it.
+ * Sends hostile requests to functions. Each function has its own process. `FUZZ_REQUESTS` sets the number of requests after the
+ * warm-up, and `SEED` sets the first seed. `FUZZ_REQUESTS=1` with the seed of a violation repeats the request that caused it.
  */
 
 const count = Number(process.env['FUZZ_REQUESTS'] ?? 800);

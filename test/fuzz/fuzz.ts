@@ -7,18 +7,18 @@ import { decodeBody } from '../../dev/run/http';
 import type { RequestInfo } from '../../dev/run/received-response';
 import { hostileRequest, type HostileRequest } from './hostile-requests';
 
-/** The longest time for which a connection can stay open after the client has sent its request and waited for a response. */
+/** The longest time for which a connection can stay open after the client has closed its side. */
 const MAX_CONNECTION_MS = 60_000;
 
 const CONNECTIONS = 16;
 
-/** How long to wait for a response before half-closing the connection, because a partial request gets none. */
+/** How long to wait for a response before half-closing the connection, because the response to a partial request takes much longer. */
 const RESPONSE_TIMEOUT_MS = 1_000;
 
 /**
  * Sends hostile requests. Each has its own seed, so a request that finds a fault can be repeated alone.
  *
- * @returns the kinds of all responses, and the violations, each with its seed
+ * @returns the kinds of the checked responses, and the violations, each with its seed
  */
 export async function fuzz(getPort: (request: HostileRequest) => number, count: number, seed: number) {
   const responses = new Set<string>();
@@ -71,9 +71,9 @@ async function exchangeBytes(port: number, { bytes, pauseMs, end }: HostileReque
 
 /** Statuses of responses without a body that Node's server sends instead of the service. */
 const BARE = new Set([
-  400, // not HTTP
-  408, // a head that did not arrive in time
-  413, // extensions of a chunk
+  400, // not valid HTTP/1.1
+  408, // a request that did not arrive in time
+  413, // more than 16 KiB of chunk extensions
   417, // an expectation that is not 100-continue
   431, // a head of more than 16 KiB
 ]);

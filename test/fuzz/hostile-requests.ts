@@ -3,14 +3,14 @@ import fc from 'fast-check';
 import { operations } from '../../dev/run/operations';
 import { DEPLOYED_KEY } from '../harness/deployed-package';
 
-/** One operation of each kind: a list that browsers can call, a read that takes a body, and the creation. */
+/** Three different operations: a list that browsers can call, a read that takes a body, and the creation. */
 export const FUZZED_OPERATIONS = ['getWarehouses', 'getOrdersByTeam', 'addPriceLists'] as const;
 
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 const spaces = (bytes: number) => Buffer.alloc(bytes, ' ');
 
-/** A gzip body of 146 kB that inflates to slightly more than the limit. */
+/** A gzip body of 146 kB that inflates to slightly more than the limit of add price lists. */
 const BOMB = gzipSync(spaces(MAX_BODY_BYTES + 2), { level: 1 });
 
 /** Generates a hostile value for one request in seven. The others get undefined, and then use the valid value. */
@@ -103,7 +103,7 @@ export interface HostileRequest {
   end: 'wait' | 'half-close' | 'destroy';
 }
 
-/** Generates requests that are hostile in some parts and valid in the others. */
+/** Generates requests. Each part of a request is valid or hostile. */
 export const hostileRequest: fc.Arbitrary<HostileRequest> = fc
   .record({
     operation: fc.constantFrom(...FUZZED_OPERATIONS),

@@ -29,7 +29,7 @@ export function createCheckout(): string {
   return folder;
 }
 
-/** Replaces text in a file. As some editors do, it writes another file and renames it. */
+/** Replaces text in a file as some editors do: by writing another file and renaming that one. */
 export function editFile(file: string, from: string, to: string): void {
   const text = readFileSync(file, 'utf8');
   if (!text.includes(from)) throw new Error(`${file} does not contain ${from}`);

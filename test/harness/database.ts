@@ -9,7 +9,7 @@ import { readDeclaredIndexes, recordCalls, TEST_PROJECT, useFirestoreEmulator } 
 /** The time of the clock when a test begins, in Unix milliseconds. */
 export const TEST_START = Date.UTC(2026, 5, 1);
 
-/** The database of module tests, without functions in front of it. */
+/** The database of a test file, without functions in front of it. */
 export type TestDatabase = ReturnType<typeof useTestDatabase>;
 
 interface Started {

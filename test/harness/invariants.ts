@@ -35,7 +35,7 @@ export async function checkInvariants(db: Firestore, submitted: readonly PriceLi
     checkDueAt(requireKeyRecord(stored), dueAt as number | undefined);
   for (const [id, request] of getDocuments(documents, 'price_list_requests')) {
     const submission = submissions.get(String(request['fingerprint']));
-    assert(submission !== undefined, 'one request record for each accepted attempt, with a submitted payload');
+    assert(submission !== undefined, 'each request record has the fingerprint of a submission');
     checkRequest(documents, id, request, submission);
   }
 }

@@ -2,7 +2,7 @@ import { parseJson } from '../../dev/run/http';
 import type { ReceivedResponse } from '../../dev/run/received-response';
 import type { OperationName } from '../../dev/run/operations';
 
-/** Maximum number of texts that are collected from one body. Further texts are unlikely to find another leak. */
+/** After this number of texts, no more are collected from a body. Further texts are unlikely to find another leak. */
 const MAX_TEXTS_PER_BODY = 50;
 
 /**
@@ -38,7 +38,7 @@ export function createLogLeakDetector() {
   };
 }
 
-/** Returns the texts in a value, the ids of its products, and its fractional numbers as JSON writes them. */
+/** Returns texts in a value, ids of its products, and its fractional numbers as JSON writes them. */
 function collectTexts(value: unknown): string[] {
   const texts: string[] = [];
   JSON.stringify(value, (name, each: unknown) => {

@@ -22,7 +22,7 @@ export interface ProcessExit {
 }
 
 export interface LocalServer {
-  /** The server's output up to the line that begins with `Ready`. */
+  /** The server's output when it is ready, including the line that begins with `Ready`. */
   printed: string;
   /** The address of an operation, below the printed origin. */
   address(operation: string): string;
@@ -75,7 +75,7 @@ const NPM_START = [
   DEPLOY_PACKAGE,
 ];
 
-/** The command of `npm run dev`. */
+/** The command of `npm run dev`, without the check of the Node version. */
 export const NPM_RUN_DEV = [process.execPath, '--import', 'tsx', 'dev/server/dev.ts'];
 
 /**

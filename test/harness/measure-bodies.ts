@@ -7,7 +7,7 @@ import { parsePriceLists, priceListsShape } from '../../functions/src/lib/schema
 /**
  * Draws a body from each seed, and prints a line of JSON for it. `heap` is the memory that is still in use after the scan and the
  * parse, without the text. `share` is that memory plus the text, divided by what memory.ts counts for the body. Needs `--expose-gc`.
- * The arguments of the program are the size of the bodies in bytes, and the seeds.
+ * The arguments of the program are the size in bytes up to which a body is filled, and the seeds.
  */
 
 const [bytes = 0, ...seeds] = process.argv.slice(2).map(Number);

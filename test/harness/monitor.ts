@@ -7,7 +7,7 @@ import { LIST_STATUS } from '../../command/audit/expected';
 /** The record of a key between two commits. Undefined before the first claim. */
 export type KeyState = KeyRecord | undefined;
 
-/** A key record after a commit. */
+/** A key record after a commit, or no record before the first claim. */
 export interface KeyMoment {
   state: KeyState;
   /** The name of the process that committed, or undefined if it is not known. */

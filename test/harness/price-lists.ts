@@ -17,7 +17,7 @@ export async function readStoredPayload(db: Firestore, document_id: string): Pro
   return gunzipSync(Buffer.concat(docs.map((chunk) => chunk.get('data') as Buffer))).toString();
 }
 
-/** The `Retry-After` for a key that the next sweep can resume. */
+/** The `Retry-After` for a key that a sweep can resume. */
 export const AFTER_NEXT_SWEEP = '65';
 
 /** Updates a key record and sets the matching `sweep_due_at`. */

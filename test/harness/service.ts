@@ -126,7 +126,7 @@ async function startTestService(functions: ServedFunctions) {
   return { service, reset, close };
 }
 
-/** Returns the request to send. It has a valid API key, and with a body the content type of JSON, unless the test changes them. */
+/** Returns the request to send. It has a valid API key and, if it has a body, the content type of JSON, unless the test changes them. */
 function toRequestSpec(operation: OperationName, { method, headers = {}, body, json }: TestRequest): RequestSpec {
   if (!operationNames.includes(operation)) {
     throw new Error(`docs/openapi.json lacks ${operation}, which the tests read from it. Run: npm run generate`);

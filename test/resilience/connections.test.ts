@@ -109,7 +109,7 @@ const hold = <K extends 'Commit' | 'RunQuery'>(rpc: K, match: (call: Call<K>) =>
 
 const holdQuery = (collection: string) => hold('RunQuery', ({ request }) => request.query.collectionId === collection);
 
-test('a connection that goes silent is replaced before the retries end, under each kind of call', async () => {
+test('a connection that goes silent is replaced before the retries end, under commits and queries', async () => {
   await create('crashed');
   const crashed = service.db.doc(`price_list_idempotency/${keyDocumentId('crashed')}`);
   await updateKey(crashed, { ...CRASHED, response: null });
@@ -139,7 +139,7 @@ test.each([
 ])(
   'a %s that began in an outage gets 200 when the outage ends, and its channel tries to connect often until then',
   async (_, call) => {
-    // Retries that last as long as in production outlast this outage. The test checks only how often the channel tries to connect.
+    // Retries last as long as in production, so they outlast this outage. The test does not check how long they last.
     RETRY_MS.outage = 60_000;
     isOutOfReach = true;
     disconnect();
@@ -147,7 +147,7 @@ test.each([
     const before = attempts;
     const status = call();
     while (attempts < before + 5) await delay(50);
-    // With gRPC's default backoff, five attempts to connect need 9 s.
+    // With gRPC's default backoff, five attempts to connect need about 9 s.
     expect(performance.now() - start).toBeLessThan(6_000);
     isOutOfReach = false;
     expect(await status).toBe(200);

@@ -20,7 +20,7 @@ test('a client that leaves before the whole response was sent is logged with 499
   const opened = request({ host: '127.0.0.1', port: service.port('getTeams'), headers, agent: false }).end();
   const [incoming] = (await once(opened, 'response')) as [IncomingMessage];
   incoming.on('error', () => undefined);
-  // The query has ended. The bytes that the operating system cannot buffer wait for the client.
+  // Once the query has ended, the bytes that the operating system cannot buffer wait for the client.
   await waitFor(() => calls.length > 0);
   incoming.destroy();
   await waitFor(() => service.log.length > 0);

@@ -16,7 +16,7 @@ afterAll(cleanUp);
 interface Page {
   status: number;
   headers: Headers;
-  /** The addresses that the page links to or loads. */
+  /** The addresses of the page's links, styles and scripts. */
   links: string[];
   anchors: string[];
 }
@@ -43,7 +43,7 @@ const STARTS = ['/', '/docs/README.md', '/README.md', '/CONTRIBUTING.md', '/CHAN
 const isCrawled = ({ origin: host, pathname, search }: URL) =>
   host === origin && (!pathname.startsWith('/data/') || (pathname.split('/').length < 4 && search === ''));
 
-test('every link between the pages leads to a page and a heading that exist, and no page can be sniffed or framed', async () => {
+test('the links between the pages lead to pages and headings that exist, and no page can be sniffed or framed', async () => {
   const pages = new Map<string, Page>();
   const dead: string[] = [];
   const waiting = STARTS.map((path) => ({ from: 'the test', link: origin + path }));

@@ -44,7 +44,7 @@ function listEmptyFields(text: string): string[] {
   return [...hasValue].flatMap(([path, isFilled]) => (isFilled ? [] : [path]));
 }
 
-describe('npm start with free ports and otherwise default settings', () => {
+describe('npm start', () => {
   const dataDir = temporaryFolder();
   let local: LocalServer;
   beforeAll(async () => {
@@ -64,7 +64,7 @@ describe('npm start with free ports and otherwise default settings', () => {
     expect(local.firestoreAddress).toMatch(/^127\.0\.0\.1:[1-9]\d+$/);
   });
 
-  test.each(operationNames)('the printed call of %s works without a change', async (operation) => {
+  test.each(operationNames)('the printed call of %s succeeds', async (operation) => {
     const command = local.printed.split('\n').find((line) => line.startsWith('curl') && line.endsWith(operation)) ?? '';
     const { stdout } = await runProgram('sh', ['-c', `${command} -sf`]);
     const [body = '', ...rest] = stdout.split('\n');
@@ -110,7 +110,7 @@ test('the last line of npm start says that the data is gone if its folder was de
   expect((await local.stop()).stdout).toMatch(/\nStopped\. \S+ was deleted, and the data is gone\.\n$/);
 });
 
-test('the server ends with npm, although the shell between them passes no signal on', async () => {
+test('the server of npm start ends with npm, although the shell between them passes no signal on', async () => {
   const local = await startLocalServer({}, ['npm', 'start']);
   process.kill(local.pid, 'SIGTERM');
   // The server holds npm's output open, so `ended` waits for npm and the server.
@@ -183,7 +183,7 @@ test.concurrent(
   },
 );
 
-/** Sends the head of a request, whose body the test sends later. */
+/** Sends the head of a request, without the body that it announces. */
 async function beginRequest(local: LocalServer) {
   const { port, pathname } = new URL(local.address('getOrdersByTeam'));
   const headers = { ...key, 'content-type': 'application/json', 'content-length': orders.length };
