@@ -1,7 +1,7 @@
 import { PRICE_LISTS_BODY_LIMITS } from '../functions/src/lib/payload-limits';
 import type { PlainDocument } from '../emulator/src';
 
-/** The records and request bodies of the benchmark. */
+/** Creates records and request bodies for the benchmark. */
 
 export const MARKETS = 50;
 
@@ -43,7 +43,7 @@ const marketOf = (i: number): Data => ({
   regions: ['north', 'south'],
 });
 
-/** Creates an order that takes about 600 bytes in Firestore, and about 200 bytes in a response. */
+/** Creates an order that takes about 450 bytes in Firestore, and about 200 bytes in a response. */
 const orderOf = (i: number, team_id: string): Data => ({
   team_id,
   market_id: `market-${i % MARKETS}`,

@@ -7,8 +7,8 @@ import { buildVariants, startDatabase } from './stack';
 const USAGE = `Usage: npm run bench [-- --quick]
 
 Compares the service, on the embedded Firestore, with functions that use the SDK and with a function that does nothing. The exit code
-is 1 if a measurement fails, or if the calls to Firestore or the memory of the service miss a target. A time that misses its target
-does not change the exit code, because other load changes times.
+is 1 if a measurement fails, or if the calls to Firestore or the memory of the service miss a target. Times and rates that miss their
+targets do not change the exit code, because other load changes them.
 
 --quick  measures fewer and smaller cases, for a first impression`;
 

@@ -4,7 +4,7 @@ export interface BenchMetric {
   scenario: string;
   metric: string;
   unit: string;
-  /** The value, or the median of several rounds. */
+  /** One value, or the median or the maximum of several. */
   value: number;
   spread: Stats | undefined;
   /** The target; undefined if the value has none. */
@@ -40,7 +40,7 @@ export const enforced = (bound: Bound): Bound => ({ ...bound, isEnforced: true }
 
 const HEAD = ['Scenario', 'Metric', 'Value', 'Range', 'Target'];
 
-/** Renders a Markdown table of medians, ranges and targets. */
+/** Renders a Markdown table of values, ranges and targets. */
 export function renderMetrics(metrics: readonly BenchMetric[]): string {
   const rows = metrics.map(({ scenario, metric, value, unit, spread, bound }, i) => [
     metrics[i - 1]?.scenario === scenario ? '' : scenario,

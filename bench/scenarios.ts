@@ -69,7 +69,7 @@ export const plans: Record<'full' | 'quick', BenchPlan> = {
   },
 };
 
-/** Number of calls of a creation besides its batches: see docs/performance.md#costs. */
+/** Number of calls of a creation besides its batches and renewals: see docs/performance.md#costs. */
 const FIXED_CALLS = 4;
 
 export interface BenchContext {
@@ -119,7 +119,7 @@ async function coldStart(
     });
   });
   const ratio = computeRatioStats(times.service, times.bare);
-  add('÷ bare function, node_modules', '×', ratio, atMost(bound));
+  add('time ÷ bare function', '×', ratio, atMost(bound));
   add('process start to response', 'ms', computeStats(times.service));
 }
 
@@ -186,8 +186,8 @@ async function priceLists({ database, add, begin }: BenchContext, products: numb
 }
 
 /**
- * The heap limit that Node sets in a container of 2 GiB. On a machine with more memory, Node would set a higher limit and collect
- * garbage less often, so the peak would be larger than in production.
+ * Limits the old space to the heap limit that Node sets in a container of 2 GiB. On a machine with more memory, Node would set a
+ * higher limit and collect garbage less often, so the peak would be larger than in production.
  */
 const HEAP = { NODE_OPTIONS: `${MEMORY_PROBE_ENV.NODE_OPTIONS} --max-old-space-size=1072` };
 
@@ -210,7 +210,7 @@ async function largestLists({ database, add, begin }: BenchContext): Promise<voi
       enforced(atMost(MAX_MEMORY_SHARE)),
     );
 
-  begin(`${concurrency} lists of 32 MB at once`);
+  begin(`${concurrency} lists of 32 MiB at once`);
   await database.fill([]);
   await withFunction(startFunction('service', 'addPriceLists', database, HEAP), async (running) => {
     const bodies = Array.from({ length: concurrency }, () => createDensestPayload());
@@ -218,7 +218,7 @@ async function largestLists({ database, add, begin }: BenchContext): Promise<voi
     await addPeakMemory(running);
   });
 
-  begin(`a sweep that resumes ${concurrency} lists of 32 MB`);
+  begin(`a sweep that resumes ${concurrency} lists of 32 MiB`);
   // Without this variable, the client would look for credentials on the network.
   process.env['METADATA_SERVER_DETECTION'] = 'none';
   const firestore = new Firestore({ projectId: PROJECT, host: database.address, ssl: false });
@@ -234,9 +234,9 @@ async function largestLists({ database, add, begin }: BenchContext): Promise<voi
 }
 
 /**
- * Sends drawn bodies (dev/run/bodies.ts) of at most the full size to an instance, which must survive them. Sends each body alone,
- * then as many times at once as the instance accepts, and then the same number beside three creations. Measures the peak memory, and
- * the longest time for which another request waited.
+ * Sends drawn bodies (dev/run/bodies.ts) to an instance, which must survive them. Sends each body alone, then as many times at once as
+ * the instance accepts, and then the same number beside three creations. Measures the peak memory, and the longest time for which
+ * another request waited.
  */
 async function drawnBodies({ plan, database, add, begin }: BenchContext): Promise<void> {
   const { concurrency } = writeOptions;
