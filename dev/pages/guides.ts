@@ -16,7 +16,7 @@ export interface GuidePage {
 /** The page that lists the other documents. */
 export const GUIDES_INDEX = 'docs/README.md';
 
-/** The documents, and the folders that hold documents. */
+/** Documents to render, and folders that hold such documents. */
 const ROOTS = ['docs', 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'emulator'];
 
 /** Paths that are served only if a document links to them, not if it links only to a folder above them. */

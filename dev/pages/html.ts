@@ -1,4 +1,4 @@
-/** HTML that needs no escaping. Create it with {@link html}, which escapes every inserted text. */
+/** HTML that needs no escaping. {@link html} creates it from a template, and escapes every inserted text. */
 export class Html {
   constructor(readonly text: string) {}
 }

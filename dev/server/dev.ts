@@ -6,7 +6,7 @@ import { onStopRequest } from './stop-requests';
 
 const USAGE = `Usage: npm run dev [-- --inspect]
 
-Serves the functions from their source files until Ctrl-C, and restarts them whenever a file is saved. The command reads the
+Serves the functions from their source files until Ctrl-C, and restarts them whenever a source file is saved. The command reads the
 environment variables of npm start (CONTRIBUTING.md#local-environment-variables).
 
 --inspect  lets a debugger attach to port 9229`;

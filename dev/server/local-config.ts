@@ -14,7 +14,7 @@ export interface LocalConfig {
   corsAllowedOrigins: string;
 }
 
-/** An error that ends `npm start` or `npm run dev`, with one line for the terminal. */
+/** An error that stops the start of the local server. The terminal shows only its message. */
 export class StartupError extends Error {}
 
 /** @throws StartupError */

@@ -6,9 +6,9 @@ interface LogEntry extends Record<string, unknown> {
 }
 
 /**
- * Makes the console print log entries of the functions for a person at a terminal, and other text unchanged. Omits the end of a
- * sweep that resumed and deferred nothing. Call this before the functions are loaded, because their logger keeps the console
- * methods that exist at that time.
+ * Makes the console print log entries of the functions for a person at a terminal, and other text unchanged. Omits the entry about
+ * the end of a sweep that resumed and deferred nothing. Call this before the functions are loaded, because their logger keeps the
+ * console methods that exist at that time.
  */
 export function installLogFormat(): void {
   for (const method of ['debug', 'info', 'warn', 'error'] as const) {

@@ -29,7 +29,9 @@ async function connectFirestore(address: string): Promise<RunningFirestore> {
     const socket = connect({ host, port: Number(port) });
     await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_MS) }).finally(() => socket.destroy());
   } catch {
-    throw new StartupError(`No Firestore responds at "${address}". Set FIRESTORE_EMULATOR_HOST to its host:port.`);
+    throw new StartupError(
+      `No Firestore responds at "${address}". Start one there, or correct FIRESTORE_EMULATOR_HOST.`,
+    );
   }
   return { address, seeded: undefined, close: () => Promise.resolve() };
 }

@@ -55,7 +55,7 @@ export function renderFound(id: string, requests: readonly RequestRow[], paths: 
     <ul>
       ${paths.map((path) => html`<li>${renderLink(path)}</li>`)}
     </ul>`;
-  const nothing = html`<p>No accepted request and no document has this id.</p>`;
+  const nothing = html`<p>This id leads to no accepted request, and to no document of a top-level collection.</p>`;
   const body = html`${requests.length > 0 ? renderRequests(requests) : undefined} ${paths.length > 0 ? list : undefined}
   ${requests.length + paths.length === 0 ? nothing : undefined}`;
   return renderPage([], `Found: ${shorten(id, MAX_ID_TEXT)}`, body);
@@ -178,7 +178,7 @@ function renderPage(path: readonly string[], title: string, body: Html): Html {
         <nav aria-label="Path"><a href="${ROOT}">Data</a>${trail}</nav>
         <form action="${ROOT}">
           <label>
-            Find any id
+            Find an id
             <input name="find" autocomplete="off" spellcheck="false" required />
           </label>
           <button>Find</button>

@@ -9,7 +9,7 @@ import { createWorkContext } from '../../../functions/src/lib/work-context';
 
 /** Reads what the data pages show, and never writes. Code of the operator's command finds the requests of a key or a list. */
 
-/** The number of documents that the page of a collection shows. */
+/** The page of a collection shows at most this number of documents. */
 export const MAX_DOCUMENTS = 50;
 
 function open(firestore: Firestore) {
@@ -44,7 +44,7 @@ export async function readNewestRequests(firestore: Firestore, limit = MAX_DOCUM
 
 /**
  * Finds the requests that an id or a path leads to: the request of the current attempt of each key that the id matches, and the
- * requests that have the id. The id can be any that `npx --no -- price-lists show` accepts.
+ * requests of these keys that have the id. The id can be any that `npx --no -- price-lists show` accepts.
  */
 export async function findRequests(firestore: Firestore, id: string): Promise<RequestRow[]> {
   const { db } = open(firestore);
