@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(cleanUp);
 
-test('the bundled command loads no package from a folder above it, even if a proxy is set', () => {
+test('the bundled command does not load supports-color from a folder above it, even if a proxy is set', () => {
   const planted = join(folder, 'node_modules', 'supports-color');
   mkdirSync(planted, { recursive: true });
   writeFileSync(join(planted, 'index.js'), 'console.log("planted"); process.exit(3);');

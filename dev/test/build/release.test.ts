@@ -5,7 +5,7 @@ import lock from '../../../package-lock.json';
 import { runProgram, type Variables } from '../../run/programs';
 import { BUILT_PACKAGE, DEPLOY_PACKAGE } from '../../run/deployed';
 
-/** A release attests its build, so anyone must be able to repeat the build to the byte. */
+/** A release of a public repository attests its build, so anyone must be able to repeat the build to the byte. */
 
 const BUILD_INPUTS = [
   '.nvmrc',

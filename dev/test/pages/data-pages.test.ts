@@ -66,7 +66,7 @@ test('the overview lists every collection with its number of documents, or says 
   expect(text).toMatch(/custom<\/a>: 1 document<[^]*teams<\/a>: 3 documents</);
 });
 
-test('the page of a collection shows its first 50 documents in the order of ids, and says so', async () => {
+test('the page of orders shows the first 50 documents in order of id, and says so', async () => {
   await write('orders', 51, (i) => ({ status: 'WAITING', number: i }));
   const { text } = await get('/data/orders');
   expect(text).toContain('51 documents. Shows 50, in order of id.');
@@ -96,7 +96,7 @@ test('the page of a document shows its fields, with times and only the first byt
   expect(getIds(entries)).toHaveLength(50);
 });
 
-test('stored text is escaped wherever it appears', async () => {
+test('stored text is escaped on the pages of a collection, a document and a search', async () => {
   const attack = `"'><script>alert(1)</script>`;
   await db
     .collection('teams')
@@ -120,7 +120,7 @@ test('a document whose id has special characters has a page', async () => {
   expect((await get(getLink(text, id.replaceAll('&', '&amp;')) ?? '')).text).toContain('Odd');
 });
 
-test('control characters and invisible ones are shown as the command prints them', async () => {
+test('U+202E, which reverses the text after it, is shown as an escape', async () => {
   await db.doc('teams/odd').set({ name: 'a\u202eb', list: ['line\nbreak'] });
   for (const path of ['/data/teams', '/data/teams/odd']) {
     const { text } = await get(path);

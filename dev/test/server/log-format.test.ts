@@ -3,7 +3,7 @@ import { formatLogEntry, installLogFormat } from '../../server/log-format';
 const time = new Date(2026, 10, 21, 9, 5, 7, 42);
 const entry = { severity: 'NOTICE', message: 'getTeams answered 401', status: 401, reason: 'no API key', count: null };
 
-test('a line has the time of day, the severity and the message, and all fields unless the severity is INFO', () => {
+test('a NOTICE line has the time of day, the severity, the message and all other fields, and an INFO line only the first three', () => {
   expect(formatLogEntry(entry, time)).toBe(
     "09:05:07 NOTICE  getTeams answered 401 { status: 401, reason: 'no API key', count: null }",
   );
@@ -24,7 +24,7 @@ test('control characters do not reach the terminal', () => {
   expect(formatLogEntry(hostile, time)).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\u3164]/);
 });
 
-test('the console formats only log entries, and leaves out those of a sweep without results', () => {
+test('the console formats only log entries, and leaves out the end of a sweep that resumed and deferred nothing', () => {
   const info = jest.spyOn(console, 'info').mockReturnValue();
   installLogFormat();
   const idle = { severity: 'INFO', event: 'sweep_ended', resumed: 0, deferred: 0 };
