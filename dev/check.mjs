@@ -3,13 +3,13 @@ import { readArguments } from './program.mjs';
 
 /**
  * `npm run check` builds, then runs all other checks at the same time. ESLint and Prettier cache their results, and check only
- * changed files. If a changed type breaks a lint rule in another file, only CI finds that, because CI has no cache.
+ * changed files. If a changed type breaks a lint rule in another file, only a run without the cache finds that, such as CI's.
  */
 const CACHE = 'node_modules/.cache';
 
 const CACHED = '--cache --cache-strategy content';
 
-/** The folders whose imports .dependency-cruiser.cjs restricts. */
+/** The folders in which dependency-cruiser checks the rules of .dependency-cruiser.cjs. */
 const FOLDERS = 'functions/src functions/test command emulator dev deploy bench test';
 
 const checks = {
@@ -24,7 +24,7 @@ readArguments(`Usage: npm run check
 
 Builds, then checks types, lint, format, imports between layers and generated files. The command has no options.`);
 
-// If the source does not build, the other checks would only repeat that error.
+// If the source does not build, other checks would fail for the same reason.
 await check(['build', 'dev/build/build.mjs']);
 if (process.exitCode !== 1) await Promise.all(Object.entries(checks).map(check));
 

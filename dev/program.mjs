@@ -19,7 +19,7 @@ export function readArguments(usage, config = {}) {
   process.exit(0);
 }
 
-/** Prints what is wrong with the arguments and the usage, and ends the program with exit code 64. */
+/** Prints a message about wrong arguments, then the usage, and ends the program with exit code 64. */
 export function refuseArguments(message, usage) {
   console.error(`${message}\n\n${usage}`);
   process.exit(64);

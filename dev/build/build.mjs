@@ -25,7 +25,7 @@ import { OPTIONAL } from './production.mjs';
  *     package-lock.json   the repository's package-lock.json, pruned by npm to the packages of package.json
  *     sbom.cdx.json       the bill of materials: the packages that are bundled or installed
  *
- * Bundles every package that production needs, except the Functions Framework, which loads the functions.
+ * Bundles every package that the functions need. Production installs the Functions Framework, which loads the functions.
  * The same sources give the same bytes, in any folder and at any commit, so a commit that changes
  * only documents changes nothing that is deployed.
  */
@@ -44,7 +44,7 @@ const TOOLING = ['firebase-admin', 'firebase-functions'];
 /** The file from which Firebase's emulator reads secrets. No deployment uploads it (firebase.json). */
 const LOCAL_SECRETS = '.secret.local';
 
-/** Packages that are loaded but not used, and the modules that replace them (decision 0011). */
+/** Modules that are loaded but not used, and what replaces them (decision 0011). */
 const REPLACED = {
   'firebase-admin/app-check': './dev/build/replacements/no-callable-functions.cjs',
   'firebase-admin/auth': './dev/build/replacements/no-callable-functions.cjs',

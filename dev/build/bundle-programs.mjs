@@ -6,7 +6,7 @@ import { assertSelfContained, listBundled, OPTIONAL } from './production.mjs';
 
 const USAGE = `Usage: node dev/build/bundle-programs.mjs FOLDER
 
-Bundles each program that needs rights in a project into one file in FOLDER: the operator's command (price-lists.cjs), and the
+Bundles programs that run with rights in a project, each into one file in FOLDER: the operator's command (price-lists.cjs), and the
 checks before and after a deployment (deploy-check.cjs, verify.cjs). The command needs only Node. The checks also need this
 repository, and deploy-check.cjs needs functions/dist and the installed package firebase-functions.`;
 

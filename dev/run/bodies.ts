@@ -2,8 +2,8 @@ import type { Random } from '../random';
 
 /**
  * Draws bodies of add price lists from a grammar: names by alphabet, length, number and place, repeated names, values,
- * escapes, nesting and blanks. A body is one kind of item, repeated up to a size, so that each draw shows the cost of
- * that kind. Equal seeds draw equal bodies.
+ * escapes, nesting and blanks. A body repeats one kind of item, up to a size or a number, so that each draw shows the cost of
+ * that kind. For one maximum size, equal seeds draw equal bodies.
  */
 
 export interface DrawnBody {
@@ -19,7 +19,7 @@ type Write = (n: number) => string;
 
 const repeat = (unit: string, length: number): string => unit.repeat(Math.ceil(length));
 
-/** Characters of names and texts, as JSON writes them. */
+/** Names by alphabet, as JSON text without quotation marks. */
 const ALPHABETS: Choice<(length: number, n: number) => string> = {
   letters: (length, n) => n.toString(36).padEnd(length, 'x'),
   digits: (length, n) => String(n).padStart(length, '1'),
@@ -81,7 +81,10 @@ function drawName(random: Random, maxBytes: number): [what: string, write: Write
   const [what, write] = pickNamed(random, ALPHABETS);
   const length = Math.min(random.pick(LENGTHS), maxBytes - 400);
   const names = random.pick([1, 3, Infinity, Infinity, Infinity]);
-  return [`names of ${what}, ${length} long, ${names} of them`, (n) => write(Math.max(length, 0), n % names)];
+  return [
+    `names of ${what}, drawn length ${length}, at most ${names} different`,
+    (n) => write(Math.max(length, 0), n % names),
+  ];
 }
 
 /** Draws the items of a body: the text before them, one text for each item, and the text after them. */
@@ -153,7 +156,7 @@ export function drawBody(random: Random, maxBytes: number): DrawnBody {
     if (bytes > maxBytes && items.length > 0) break;
     items.push(item);
   }
-  // After the items comes another member, which needs a separator, or the end of the object.
+  // A separator follows the items, unless the object ends there.
   const last = /^[\]}]/.test(end) ? '' : separator;
   const text = blank + start + items.join(separator) + last + end + blank;
   const broken = random.chance(0.1);

@@ -93,7 +93,7 @@ export interface DeployedFunction {
 }
 
 /**
- * Serves one function of a deploy package under the Functions Framework, as production does. The
+ * Serves one function of a built program under the Functions Framework, as production does. The
  * process gets its settings in the environment, and inherits only PATH from this machine's environment.
  */
 export async function startDeployedFunction(

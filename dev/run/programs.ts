@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * Tests, the benchmark and `release:check` start programs with these functions. A program must not inherit a person's environment:
- * variables of Git, Google's tools, Node or a shell would redirect it to a repository, a project, a program or a server of that person.
+ * Starts programs for tests, the benchmark and `release:check`. A program must not inherit a person's environment: variables of Git,
+ * Google's tools, Node or a shell would redirect it to a repository, a project, a program or a server of that person.
  */
 
 /** Environment variables by name. The value undefined removes a variable. */
@@ -34,8 +34,7 @@ const OWN = {
 };
 
 /**
- * Returns the environment of a program: what it inherits from this process, empty settings instead of those in a home folder, and
- * `variables`.
+ * Returns the environment of a program: what it inherits from this process, empty settings of Git, curl and gcloud, and `variables`.
  */
 export function createProgramEnvironment(variables: Variables = {}): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => INHERITED.some((pattern) => pattern.test(name)));

@@ -6,7 +6,7 @@ import { supplyOrderSchema } from '../../../functions/src/lib/schemas/responses'
 
 const countField = z.int().nonnegative().describe('Number of records in the response. Comes last.');
 
-/** Creates the schema of a response: `count`, and a member called `name` that maps ids to records. @param id name of the schema */
+/** Creates the schema of a response: a member of the given name, which maps ids to records, and `count`. @param id name of the schema */
 export const createRecordMap = (id: string, name: string, record: z.ZodType) =>
   z.object({ [name]: z.record(z.string(), record), count: countField }).meta({ id });
 

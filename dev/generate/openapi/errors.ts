@@ -60,7 +60,7 @@ const BODY_ERRORS: ErrorCode[] = ['validation_failed', 'request_timeout', 'paylo
 
 export const PREFLIGHT_ERRORS: ErrorCode[] = ['origin_not_allowed', 'internal_error'];
 
-/** Returns the errors of an operation without those of its preflight, which are {@link PREFLIGHT_ERRORS}. */
+/** Returns the errors of an operation's GET or POST. Those of its preflight are {@link PREFLIGHT_ERRORS}. */
 export const getErrorCodes = ({ request, errors = [] }: Operation): ErrorCode[] => [
   ...COMMON_ERRORS,
   ...(request === undefined ? [] : BODY_ERRORS),

@@ -42,7 +42,7 @@ export interface OperationDescription {
     invalidExample: object;
   };
   response: Described & { description: string; headers?: HeaderName[] };
-  /** Errors besides those of all operations, and those of all operations with a body. */
+  /** Errors that neither all operations nor all operations with a body have. */
   errors?: ErrorCode[];
 }
 
