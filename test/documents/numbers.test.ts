@@ -39,9 +39,9 @@ import { operationNames } from '../../dev/run/operations';
 import { failed } from '../harness/key-records';
 
 /**
- * Tests the quantities in README.md and docs/*.md, outside code blocks. Each stands in a phrase of one of the two tables below,
- * in the text of a link to its source, or on docs/performance.md, which has what was measured. The first table computes its
- * phrases from constants of the code and from other files. So if a value changes there, no phrase has the old quantity any
+ * Tests the quantities in the text and the diagrams of README.md and docs/*.md. Each stands in a phrase of one of the two tables
+ * below, in the text of a link to its source, or on docs/performance.md, which has what was measured. The first table computes
+ * its phrases from constants of the code and from other files. So if a value changes there, no phrase has the old quantity any
  * more, and the test fails.
  */
 

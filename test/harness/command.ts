@@ -30,7 +30,7 @@ async function runWithInput(stdin: PassThrough, args: string[]): Promise<Command
   return { code, out, err };
 }
 
-/** Parses what a command prints with `--json`: one value in each line. */
+/** Parses the output of a command that prints one value in each line with `--json`. */
 export const parseLines = (out: string): unknown[] =>
   out
     .split('\n')
