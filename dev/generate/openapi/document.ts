@@ -20,7 +20,7 @@ import { Components, type Json, type JsonObject } from './schemas';
 
 const INTRODUCTION = [
   'The service speaks JSON over HTTP. Each operation has its own address below one base address, without path or query parameters.',
-  'The service checks a request in this order: preflight, method, API key, pause, headers of the body, memory, body. The preflight applies only to get warehouses, the body and its headers only to a POST, and the pause and the memory only to add price lists. The first failed check determines the response. The service reads no byte of a body before it accepts the API key.',
+  'The service checks a request in this order: preflight, method, API key, pause, headers of the body, memory, body. The preflight applies only to get warehouses, the body and its headers only to a POST, and the pause and the memory only to add price lists. The first failed check determines the response. The service checks the API key before it reads a byte of the body.',
   'Records that are keyed by their identifiers have no guaranteed order. Unknown fields of a request are ignored.',
 ].join('\n\n');
 
@@ -126,7 +126,7 @@ function toPreflightObject(operation: Operation, components: Components): JsonOb
     operationId: `${operation.name}Preflight`,
     tags: [operation.tag],
     summary: `Preflight of ${operation.summary.toLowerCase()}`,
-    description: 'A browser sends this request before it sends the API key. This request needs no API key.',
+    description: 'A browser sends this request before it first sends the API key. This request needs no API key.',
     security: [],
     parameters: [{ $ref: '#/components/parameters/X-Request-Id' }, { $ref: '#/components/parameters/Origin' }],
     responses: {

@@ -30,7 +30,7 @@ export const headers = {
     },
   },
   'Content-Encoding': {
-    description: 'Compression of the body, if `Accept-Encoding` allows it and the body is large enough.',
+    description: 'Compression of the body, if `Accept-Encoding` prefers gzip and the body is large enough.',
     schema: { type: 'string', enum: ['gzip'] },
   },
   Allow: {

@@ -65,7 +65,7 @@ const NULL_ORDER_FIELDS =
 const DATE_RANGE =
   '`start_date` is the first day, and `end_date` is the day after the last. An empty or reversed range selects nothing.';
 const PREFLIGHT =
-  'Before a page sends the API key, its browser sends a preflight: `OPTIONS` without an API key. A 204 allows the call, and a 403 `Origin not allowed` does not. A GET from an origin that is not allowed, or without `Origin`, gets the response without CORS headers.';
+  'Before a page first sends the API key, its browser sends a preflight: `OPTIONS` without an API key. A 204 allows the call, and a 403 `Origin not allowed` does not. A GET from an origin that is not allowed, or without `Origin`, gets the response without CORS headers.';
 const NO_PAGINATION = 'There is no pagination: one response contains everything.';
 
 const order = {

@@ -73,7 +73,7 @@ export interface paths {
          *
          *     There is no pagination: one response contains everything.
          *
-         *     Before a page sends the API key, its browser sends a preflight: `OPTIONS` without an API key. A 204 allows the call, and a 403 `Origin not allowed` does not. A GET from an origin that is not allowed, or without `Origin`, gets the response without CORS headers.
+         *     Before a page first sends the API key, its browser sends a preflight: `OPTIONS` without an API key. A 204 allows the call, and a 403 `Origin not allowed` does not. A GET from an origin that is not allowed, or without `Origin`, gets the response without CORS headers.
          */
         get: operations["getWarehouses"];
         put?: never;
@@ -81,7 +81,7 @@ export interface paths {
         delete?: never;
         /**
          * Preflight of get warehouses
-         * @description A browser sends this request before it sends the API key. This request needs no API key.
+         * @description A browser sends this request before it first sends the API key. This request needs no API key.
          */
         options: operations["getWarehousesPreflight"];
         head?: never;
@@ -539,7 +539,7 @@ export interface components {
         "X-Content-Type-Options": "nosniff";
         /** @description Request headers that the response depends on. */
         Vary: "Accept-Encoding" | "Origin, Accept-Encoding" | "Origin" | "Origin, Access-Control-Request-Headers";
-        /** @description Compression of the body, if `Accept-Encoding` allows it and the body is large enough. */
+        /** @description Compression of the body, if `Accept-Encoding` prefers gzip and the body is large enough. */
         "Content-Encoding": "gzip";
         /** @description The method of the operation. */
         Allow: "GET" | "POST";
