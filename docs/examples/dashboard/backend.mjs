@@ -66,7 +66,7 @@ async function respond(request, response) {
   const [method, operation] = Object.hasOwn(READS, path) ? READS[path] : [];
   if (operation === undefined || request.method !== method) return sendError(response, 404, 'Not found');
   const query = method === 'POST' ? await readQuery(request) : undefined;
-  if (query === null) return sendError(response, 400, 'The query is not a JSON object');
+  if (query === null) return sendError(response, 400, 'The query is not a JSON object, or is too long');
   if (!(await mayRead(request, operation, query?.team_id)))
     return sendError(response, 403, 'You may not read this data');
   return sendRead(response, method, operation, query);

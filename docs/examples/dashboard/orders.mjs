@@ -117,7 +117,7 @@ async function read(path, options) {
   if (response.ok) {
     const body = await response
       .json()
-      .catch((error) => explain(error, 'The response ended early. Try a shorter range.'));
+      .catch((error) => explain(error, 'The response ended early. Try again, or choose a shorter range.'));
     options.signal.throwIfAborted();
     return body;
   }

@@ -36,7 +36,7 @@ export interface Client extends Omit<Calls, 'addPriceLists'> {
   /**
    * @throws UnusableListsError if no list was created, or if the lists have a different currency from the request's and
    *   `allowOtherCurrency` is not true
-   * @throws HttpError, or the error of the last request, as every operation does
+   * @throws HttpError, another error of the last request, or the reason of `signal`, as every operation does
    */
   readonly addPriceLists: (
     body: RequestBody<'addPriceLists'>,
