@@ -11,7 +11,7 @@ import { listBundled } from './production.mjs';
 export function createBillOfMaterials(manifest, metafile, lock, deployedLock) {
   const bundled = listBundled(metafile, lock).map((path) => [path, lock.packages[path]]);
   const installed = Object.entries(deployedLock.packages).filter(([path, { dev }]) => path !== '' && dev !== true);
-  // A package that is both bundled and installed, or installed in several folders, is listed once.
+  // A version that is both bundled and installed, or installed in several folders, is listed once.
   const components = new Map([...bundled, ...installed].map((entry) => toComponent(...entry)).map((c) => [c.purl, c]));
   return {
     bomFormat: 'CycloneDX',

@@ -7,7 +7,7 @@ import { PAGE_HEADERS, formatPolicy } from './page-headers';
 import type { GetRoute, Route } from './route';
 import { renderShell } from './shell';
 
-/** Serves the pages of `npm start` except the data pages: the API reference at `/`, and the documents at their paths. */
+/** Serves the pages of `npm start` except the data pages: the API reference at `/`, and documents and what they link to at their paths. */
 
 const HTML = 'text/html; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
@@ -25,7 +25,7 @@ const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Ma
 ] as const);
 
 /**
- * Creates the listeners of the API reference, the documents and the files that pages load.
+ * Creates the listeners of the API reference, the documents, what they link to, and the files that pages load.
  *
  * @param apiKey the API key that the reference fills in, unless it is empty
  * @returns the listener for a path, or undefined if the path has no page

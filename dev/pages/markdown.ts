@@ -40,7 +40,7 @@ export interface Link {
 
 export interface Section {
   heading: string;
-  /** The links to other files of the repository. */
+  /** The links to files and folders of the repository. */
   links: Link[];
 }
 

@@ -21,7 +21,7 @@ export function installLogFormat(): void {
   }
 }
 
-/** A sweep runs every minute. The lines about the end of sweeps that resume and defer nothing would hide other lines, so they are left out. */
+/** A sweep runs every minute, and the lines about the end of sweeps that resume and defer nothing would hide other lines. */
 const isIdleSweep = ({ event, resumed, deferred }: LogEntry): boolean =>
   event === 'sweep_ended' && resumed === 0 && deferred === 0;
 

@@ -116,7 +116,7 @@ function toRequestBody(
   return {
     required: true,
     // Content-Encoding is not a parameter, because fuzzers and reference pages would send it without a gzip body.
-    description: `UTF-8, at most ${info.body.maxBytes / 1024 ** 2} MiB, sent within ${info.body.timeoutMs / 1000} s. For a gzip body, send the header \`Content-Encoding: gzip\`. The limit applies to the body as sent, and to the inflated body.`,
+    description: `UTF-8, at most ${info.body.maxBytes / 1024 ** 2} MiB, sent within ${info.body.timeoutMs / 1000} s. For a gzip body, send the header \`Content-Encoding: gzip\`. The size limit applies to the body as sent, and to the inflated body.`,
     content: toContent(components.input(request.schema), request.examples),
   };
 }

@@ -5,7 +5,7 @@ import type { Operation } from './operations';
 
 /** What each error means to a client, and what to do about it. */
 export const errorDescriptions: Record<ErrorCode, string> = {
-  validation_failed: `The body, or a header that describes the body, breaks a rule. \`errors\` names the fields, for add price lists at most ${MAX_FIELD_ERRORS}. Correct the request before you send it again.`,
+  validation_failed: `The body, or a header that describes the body, breaks a rule. \`errors\` lists what is wrong, for add price lists at most ${MAX_FIELD_ERRORS} errors. Correct the request before you send it again.`,
   invalid_api_key: 'The API key is missing or invalid. Send a valid one in the header `x-api-key`.',
   origin_not_allowed: 'The preflight came from an origin that is not allowed. Ask support to allow it.',
   method_not_allowed:

@@ -1,5 +1,5 @@
 /**
- * Shows /openapi.json in Swagger UI, with this server and its API key, and with a link to the guide on this server. The headers that most
+ * Shows /openapi.json in Swagger UI, with this server and its API key, and with a link to its page of docs/api.md. The headers that most
  * responses share are in one table at the top, because Swagger UI would repeat them below each response.
  */
 

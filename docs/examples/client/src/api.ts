@@ -587,7 +587,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, at most 32 MiB, sent within 240 s. For a gzip body, send the header `Content-Encoding: gzip`. The limit applies to the body as sent, and to the inflated body. */
+        /** @description UTF-8, at most 32 MiB, sent within 240 s. For a gzip body, send the header `Content-Encoding: gzip`. The size limit applies to the body as sent, and to the inflated body. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["AddPriceListsRequest"];
@@ -609,7 +609,7 @@ export interface operations {
                     "application/json": components["schemas"]["PriceListsResponse"];
                 };
             };
-            /** @description The body, or a header that describes the body, breaks a rule. `errors` names the fields, for add price lists at most 100. Correct the request before you send it again. */
+            /** @description The body, or a header that describes the body, breaks a rule. `errors` lists what is wrong, for add price lists at most 100 errors. Correct the request before you send it again. */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -710,7 +710,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, at most 1 MiB, sent within 30 s. For a gzip body, send the header `Content-Encoding: gzip`. The limit applies to the body as sent, and to the inflated body. */
+        /** @description UTF-8, at most 1 MiB, sent within 30 s. For a gzip body, send the header `Content-Encoding: gzip`. The size limit applies to the body as sent, and to the inflated body. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["OrdersByTeamRequest"];
@@ -731,7 +731,7 @@ export interface operations {
                     "application/json": components["schemas"]["OrdersByTeamResponse"];
                 };
             };
-            /** @description The body, or a header that describes the body, breaks a rule. `errors` names the fields, for add price lists at most 100. Correct the request before you send it again. */
+            /** @description The body, or a header that describes the body, breaks a rule. `errors` lists what is wrong, for add price lists at most 100 errors. Correct the request before you send it again. */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -991,7 +991,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, at most 1 MiB, sent within 30 s. For a gzip body, send the header `Content-Encoding: gzip`. The limit applies to the body as sent, and to the inflated body. */
+        /** @description UTF-8, at most 1 MiB, sent within 30 s. For a gzip body, send the header `Content-Encoding: gzip`. The size limit applies to the body as sent, and to the inflated body. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["SupplyOrdersInvoicesRequest"];
@@ -1012,7 +1012,7 @@ export interface operations {
                     "application/json": components["schemas"]["InvoicesResponse"];
                 };
             };
-            /** @description The body, or a header that describes the body, breaks a rule. `errors` names the fields, for add price lists at most 100. Correct the request before you send it again. */
+            /** @description The body, or a header that describes the body, breaks a rule. `errors` lists what is wrong, for add price lists at most 100 errors. Correct the request before you send it again. */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
