@@ -103,11 +103,10 @@ const COMPUTED = [
   // Tries and resumes
   `until ${word(tries)} tries have failed`,
   `\`tries  ${tries} failed without an operator\``,
-  `up to ${word(tries - 1)} times`,
   `resumes a key ${word(tries - 1)} times`,
   `plus ${atLeast(delayMs(2), MINUTE, 'minute')} if two tries have failed, or ${atLeast(delayMs(3), MINUTE, 'minutes')} if three have`,
   `After ${halfHours(recoveryMs)} of retries`,
-  `resumes ${word(CONCURRENCY)} at a time`,
+  `resumes up to ${word(CONCURRENCY)} at a time`,
   `does not respond for ${every(RETRY_MS.outage, MINUTE, 'a minute')}`,
   // Leases and sweeps
   `renewal is at least ${seconds(RENEWAL_INTERVAL_MS)} old`,
@@ -176,7 +175,7 @@ const COMPUTED = [
   `1 to ${read('functions/src/lib/api-keys.ts', /\{1,(\d+)\}/)} characters`,
   `up to ${read('docs/deployment.md', /--limit=(\d+)/)} requests of the last day`,
   `the oldest ${readDefault('limit')} keys`,
-  `compares ${readDefault('sample')} of each list`,
+  `compares up to ${readDefault('sample')} of each list`,
   `the ${Object.keys(sampleProducts).length} products of [price-list.json]`,
   `Write a list of ${number(read('docs/getting-started.md', /length: (\d+) /))} products to a file`,
   `${read('test/fuzz/fuzz.test.ts', /FUZZ_REQUESTS'\] \?\? (\d+)/)} hostile requests`,
