@@ -1,4 +1,4 @@
-/* eslint-disable no-restricted-syntax -- The only module that decides which messages may be logged or sent. */
+/* eslint-disable no-restricted-syntax -- This module decides which messages may be logged, and which are sent. */
 import { FAILURE_RESERVE_MS } from './time-limits';
 
 /**
@@ -35,8 +35,8 @@ interface ApiErrorOptions {
 }
 
 /**
- * The base class of errors whose messages may be logged, because this service wrote them without values of requests and
- * records. {@link getErrorMessage} says what the log contains about other errors.
+ * The base class of errors whose messages may be logged, because this service wrote them without free text from requests
+ * and records. {@link getErrorMessage} says what the log contains about other errors.
  */
 export class LoggableError extends Error {}
 
@@ -73,7 +73,7 @@ export class ValidationError extends ApiError {
     readonly errors: FieldError[],
     readonly isComplete = true,
   ) {
-    super('validation_failed', `payload has ${errors.length} field errors`);
+    super('validation_failed', `field errors in the payload: ${errors.length}`);
   }
 }
 

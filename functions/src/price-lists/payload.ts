@@ -128,7 +128,7 @@ function throwUnusable(error: unknown): never {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ERR_BUFFER_TOO_LARGE')
     throw new UnusablePayloadError('the payload inflates to more bytes than an accepted one can have');
-  if (code === 'Z_BUF_ERROR') throw new UnusablePayloadError('the last payload chunks are missing');
+  if (code === 'Z_BUF_ERROR') throw new UnusablePayloadError('the end of the payload is missing');
   if (String(code).startsWith('Z_')) throw new UnusablePayloadError(`the payload is damaged (${String(code)})`);
   throw error;
 }

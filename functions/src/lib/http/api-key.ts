@@ -6,7 +6,7 @@ import { ApiError } from '../errors';
 
 /** @returns the name of the accepted API key. @throws ApiError api_key_not_configured, invalid_api_key */
 export function requireApiKey(headers: IncomingHttpHeaders, apiKeys: readonly ApiKey[]): string {
-  if (apiKeys.length === 0) throw new ApiError('api_key_not_configured', 'the secret API_KEY has no API key');
+  if (apiKeys.length === 0) throw new ApiError('api_key_not_configured', 'the secret API_KEY has no valid API key');
   // A missing API key counts as an empty one, and an empty one is always invalid.
   const header = headers['x-api-key']?.toString() ?? '';
   const name = header === '' ? undefined : identifyApiKey(header, apiKeys);

@@ -117,8 +117,8 @@ describe('a stored payload', () => {
       { '0000': packed.subarray(0, 9), '0002': packed.subarray(9) },
       'payload chunks are missing',
     ],
-    ['without its last chunk', { '0000': packed.subarray(0, 30) }, 'the last payload chunks are missing'],
-    ['with a chunk of text', { '0000': packed.subarray(0, 30), '0001': 'text' }, 'the last payload chunks are missing'],
+    ['without its last chunk', { '0000': packed.subarray(0, 30) }, 'the end of the payload is missing'],
+    ['with a chunk of text', { '0000': packed.subarray(0, 30), '0001': 'text' }, 'the end of the payload is missing'],
     ['of bytes that are not gzip', { '0000': Buffer.from('damaged') }, 'the payload is damaged (Z_DATA_ERROR)'],
     [
       'that inflates to more than 32 MiB',

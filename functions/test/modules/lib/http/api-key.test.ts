@@ -13,7 +13,7 @@ const toKey = (apiKey: string) => ({ name: `name of ${apiKey}`, digest: sha256(a
 const receive = (bytes: Buffer) => bytes.toString('latin1');
 
 test.each([
-  ['configured', 'api_key_not_configured', 'the secret API_KEY has no API key', [], { 'x-api-key': 'a' }],
+  ['configured', 'api_key_not_configured', 'the secret API_KEY has no valid API key', [], { 'x-api-key': 'a' }],
   ['in the request', 'invalid_api_key', 'no API key in the request', ['a'], {}],
   ['in the request', 'invalid_api_key', 'no API key in the request', ['a', ''], {}],
   ['in the header', 'invalid_api_key', 'no API key in the request', ['a', ''], { 'x-api-key': '' }],
