@@ -31,8 +31,8 @@ const createReporter = (counts: SweepCounts): SweepReporter => ({
 
 /**
  * Resumes attempts that failed for a transient cause or whose lease has expired, and reports keys that need an operator.
- * Cloud Scheduler starts a sweep every minute, unless one is running. Sweeps can safely overlap, for example with one that
- * an operator starts. At its time limit, or when the instance stops, the sweep fails the attempts that it is resuming.
+ * Cloud Scheduler starts a sweep every minute, unless a scheduled one is running. Sweeps can safely overlap, for example
+ * with one that an operator starts. At its time limit, or when the instance stops, the sweep fails the attempts that it is resuming.
  */
 export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * *', retryCount: 0 }, () =>
   runHandler(runSweep),

@@ -6,7 +6,7 @@
  *     + what grows with the data of requests                     getMaxHeldBytes, which a MemoryBudget counts
  *     = MAX_MEMORY_SHARE of the memory of the function
  *
- * `npm run bench` measures the parts and their sum (docs/performance.md#memory).
+ * `npm run bench` measures the sum for add price lists and the sweep (docs/performance.md#memory).
  */
 
 const MIB = 1024 * 1024;

@@ -1,6 +1,6 @@
 /**
- * The limits of the size of a request body, and of the time in which a client must send it. docs/security.md#request-bodies says how
- * the memory of an instance follows from them.
+ * The limits of the size of a request body, and of the time in which a client must send it. docs/performance.md#memory says how
+ * many of the largest bodies an instance can hold.
  */
 
 const MIB = 1024 * 1024;

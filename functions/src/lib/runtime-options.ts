@@ -49,7 +49,7 @@ export const sweepOptions = {
 } as const;
 
 /**
- * After this time, a sweep begins no more resumes, because each can take as long as a creation. A resume that the time
+ * After this time, the scheduled sweep begins no more resumes, because each can take as long as a creation. A resume that the time
  * limit cuts off would count as a failed try. The next sweep starts within a minute after this one has ended.
  */
 export const LAST_RESUME_MS = getTimeLimitMs(sweepOptions, true) - getTimeLimitMs(writeOptions, true);

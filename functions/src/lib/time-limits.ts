@@ -19,7 +19,7 @@
  *     1,185    its failure is stored                     FAILURE_RESERVE_MS
  *     1,200    its response is sent                      RESPONSE_RESERVE_MS
  *
- *     a sweep
+ *     a scheduled sweep
  *         0 s  a pass begins, and every minute another   SWEEP_INTERVAL_MS
  *              while work is running
  *       600    the last resume begins                    1,725 s less 1,125 s
@@ -93,7 +93,7 @@ export const STOP_MS = {
 /** Reserved for failing an attempt when the instance stops. The time left until `stopWaiting` is for the response. */
 export const STOP_RESERVE_MS = 2_000;
 
-/** The time between two scheduled starts of the sweep, and between two passes of one sweep. */
+/** The shortest time between two scheduled starts of the sweep, and between two passes of one sweep. */
 export const SWEEP_INTERVAL_MS = 60_000;
 
 /** Assumed time from the start of a sweep until it resumes the attempt of a due key. Part of the `Retry-After` of a client that waits for the sweep. */

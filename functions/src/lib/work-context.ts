@@ -15,7 +15,7 @@ export interface WorkContext {
   readonly counters: Counters;
 }
 
-/** Tests that check the order of calls pass smaller sizes. */
+/** Tests can pass smaller sizes. */
 export type WriteSizes = typeof WRITE_SIZES;
 
 export const WRITE_SIZES = {

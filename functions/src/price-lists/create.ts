@@ -32,7 +32,8 @@ export interface CreationResult {
 }
 
 /**
- * Creates both lists of a submission exactly once for its key, if the market exists.
+ * Creates both lists of a submission, if the market exists. If the key is already completed with the same payload,
+ * returns the stored response instead.
  *
  * @param db its signal aborts early enough to leave the time reserved for failing the attempt
  * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed, payload_too_large,

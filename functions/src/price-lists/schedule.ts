@@ -67,7 +67,7 @@ export type Recovery =
    * sweep leaves the key to an operator instead.
    */
   | { kind: 'sweep'; retryAfterMs: number }
-  /** An operator resumes or releases the attempt. */
+  /** An operator has to act on the key. */
   | { kind: 'operator' };
 
 export const SWEEP_RECOVERY: Recovery = { kind: 'sweep', retryAfterMs: SWEEP_WAIT_MS };

@@ -32,8 +32,9 @@ const KEYS_PER_PAGE = 20;
 
 /**
  * Resumes the attempt of each key that is due (`isSwept`), or reports that the key needs an operator. A pass takes each key once,
- * if the key is due when the pass begins, and no earlier pass still works on it. While work is running, further passes begin, at most one a minute, because Cloud
- * Scheduler starts no other sweep before this one ends. Clients, operators and other sweeps can act on keys at the same time.
+ * if the key is due when the pass begins, and no earlier pass still works on it. While work is running, further passes
+ * begin, at most one a minute, because Cloud Scheduler starts no other sweep while a scheduled one runs. Clients, operators
+ * and other sweeps can act on keys at the same time.
  *
  * When the signal of the database aborts, the running resumes fail their attempts.
  *
@@ -81,7 +82,7 @@ export async function* readDueKeys(db: Database): AsyncGenerator<SweptKey> {
   for (;;) {
     const page = await retry(() => readSweptKeys(db, KEYS_PER_PAGE, last), db.context, 'outage');
     for (const key of page) {
-      // Leaves a key that becomes due later to the next pass, such as one whose resume in this pass has failed.
+      // A later pass takes a key that becomes due after the first read, such as one whose resume in this pass has failed.
       until ??= key.readAt;
       if (key.sweepDueAt > until) return;
       yield key;
