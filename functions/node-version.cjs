@@ -5,7 +5,7 @@
  * an older Node lacks. Firebase's emulator runs the deploy package on the machine's own Node.
  */
 
-/** The version in `engines` of package.json. */
+/** The version in `engines` of the repository's package.json. */
 const OLDEST = '22.19';
 
 const { node } = process.versions;

@@ -25,9 +25,9 @@ const DIGEST_ALONE = /^[\da-fA-F]{64}$/;
 
 /**
  * Parses the setting of API keys: one per line, so that a new one can be added before the old one is removed. A line is
- * a name with a digest, such as `acme:<64 hex digits>`, or a plain API key. A line that begins with `#` is a comment.
- * Empty lines and whitespace around a line are ignored. The digest of an empty API key, a digest without a name, and any
- * other line with whitespace or a colon are invalid. The valid lines still work.
+ * a name with a digest, such as `acme:<64 hex digits>`, or a plain API key, which has no whitespace and no colon. A line
+ * that begins with `#` is a comment. Empty lines and whitespace around a line are ignored. Any other line is invalid, and
+ * so is the digest of an empty API key or a digest without a name. The valid lines still work.
  */
 export function parseApiKeys(setting: string): ApiKeySetting {
   const parsed: ApiKeySetting = { keys: [], plainKeys: [], invalidLines: [] };

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * The elapsed time and timers of this process. Tests of keys and of calls to Firestore replace them with
- * virtual ones. The times that key records hold come from Firestore with each read.
+ * The elapsed time and timers of this process, which tests can replace. The times that key records hold come from
+ * Firestore with each read.
  */
 export type Clock = typeof systemClock;
 

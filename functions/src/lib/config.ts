@@ -4,9 +4,9 @@ import { LoggableError } from './errors';
 import { findOriginProblem } from './origins';
 
 /**
- * The service's parameters and secrets. No other module reads them. No module calls `value()` while it loads,
- * because Firebase's tools load the functions before all parameters have values. Checks that run during the load
- * read the environment instead.
+ * The service's parameters and secrets. No other module of functions/src reads them. No module calls `value()`
+ * while it loads, because Firebase's tools load the functions before all parameters have values. Checks that run during
+ * the load read the environment instead.
  */
 
 /** An invalid setting. Its stack is only its message, so that the programs that load the functions print no stack frames. */

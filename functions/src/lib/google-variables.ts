@@ -3,7 +3,7 @@
  * make the libraries log headers, or end a program with a stack trace. google-variables.test.ts lists what the libraries read.
  */
 
-/** Matches the names of Google's own variables. The libraries also read variables of proxies, AWS, Node and the system, which stay. */
+/** Matches names of variables of Google's libraries. Variables with other names stay, such as those of proxies, AWS and Cloud Run. */
 const GOOGLE = /^(DEBUG_AUTH|DETECT_GCP_|FIRESTORE_|GAE_|GCE_|GCLOUD_|GCP_|GOOGLE_|GRPC_|METADATA_SERVER_)/;
 
 /**

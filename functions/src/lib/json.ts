@@ -75,7 +75,7 @@ class Scanner {
     return value;
   }
 
-  /** @param shape undefined for a value that is only checked. @returns undefined for such a value */
+  /** @param shape undefined for a value that is only checked. The caller does not use the result for such a value */
   #scanValue(shape: Shape | undefined): unknown {
     const first = this.#peek();
     if (first === QUOTE) {

@@ -1,13 +1,16 @@
 /** Allowed origins are compared exactly, so an origin that no browser sends would never match. */
 
-/** @returns why no browser sends this origin; undefined if a browser can send it */
+/** @returns why an origin is refused; undefined for an origin that is accepted */
 export function findOriginProblem(origin: string): string | undefined {
   if (origin.includes('*')) return `"${origin}" is a pattern, but origins are compared exactly: list each origin.`;
   if (isSendable(origin)) return undefined;
   return `"${origin}" is not an origin as browsers send it, such as https://dashboard.example.com or http://localhost:3000.`;
 }
 
-/** Letters, digits, hyphens and single dots, or an IPv6 address. Other hosts come from mistakes, such as a variable that no shell expanded. */
+/**
+ * Letters, digits, hyphens and single dots, or an IPv6 address. Other hosts usually come from mistakes, such as a variable
+ * that no shell expanded.
+ */
 const HOST = /^(\[[\da-f:]+\]|[a-z\d-]+(\.[a-z\d-]+)*\.?)$/;
 
 function isSendable(origin: string): boolean {

@@ -39,7 +39,7 @@ async function openConnection() {
   const databasePath = `projects/${await resolveProjectId()}/databases/${getDatabaseId()}`;
   const client =
     emulator === undefined
-      ? // Loaded only here, because its libraries take a while to load.
+      ? // Loaded only when needed, because its libraries take a while to load.
         new Client(FIRESTORE_ADDRESS, (await import('./credentials')).createDefaultCredentials(), CHANNEL_OPTIONS)
       : new Client(emulator, credentials.createInsecure(), CHANNEL_OPTIONS);
   const documentsPath = `${databasePath}/documents`;

@@ -4,8 +4,8 @@ import { ConfigError, isFunctionsEmulator } from '../config';
 import { getErrorMessage, LoggableError } from '../errors';
 
 /**
- * Returns the credentials of both channels: TLS, and with each call an access token of the default credentials,
- * which in a function are those of its service account. google-auth-library caches and renews the token.
+ * Returns the credentials of the SDK's channel and of that in connection.ts: TLS, and with each call an access token of
+ * the default credentials, which in a function are those of its service account. google-auth-library caches and renews the token.
  *
  * If no token can be obtained, the error gets the code UNAVAILABLE, so that the call is retried. The original code can be an
  * HTTP status of the metadata server, which is not a code of gRPC.

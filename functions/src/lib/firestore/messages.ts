@@ -79,7 +79,7 @@ function toStoredFields({ fields }: Response.IMapValue): StoredFields {
   return map;
 }
 
-/** Returns undefined for a value that is not a string, an array or a map. No response of a read operation has other values. */
+/** Returns undefined for a value that is not a string, an array or a map. No read operation returns other stored values. */
 function toStoredValue({ stringValue, mapValue, arrayValue }: Response.IValue): unknown {
   if (mapValue) return toStoredFields(mapValue);
   if (arrayValue) return arrayValue.values?.map(toStoredValue) ?? [];

@@ -87,8 +87,8 @@ async function handleRequest<Body>(
 }
 
 /**
- * Runs the pipeline, sends its response, and then releases the share of memory. If the client leaves or the instance stops
- * waiting before that, the work keeps its share until it ends.
+ * Runs the pipeline and sends its response. Releases the share of memory when this work ends, which can be after the client
+ * has left or the instance has stopped waiting.
  */
 async function answerRequest<Body>(endpoint: Endpoint<Body>, exchange: Exchange): Promise<HandlerResult> {
   try {

@@ -1,6 +1,6 @@
 /**
  * Counts what the requests of an instance hold in memory, even after their clients have left, and bounds the sum
- * (docs/security.md#request-bodies). A request that holds little is not counted, because the budget leaves room for it.
+ * (docs/security.md#request-bodies). memory.ts leaves room for what is not counted.
  */
 export class MemoryBudget {
   #heldBytes = 0;

@@ -15,8 +15,7 @@ import type { OutgoingResponse } from './response';
 
 /**
  * Request pipeline, in the order of {@link runPipeline}, with the statuses that end it. docs/api.md and
- * dev/generate/openapi/document.ts repeat the order, and functions/test/endpoints/common-errors.test.ts
- * tests it.
+ * dev/generate/openapi/document.ts repeat the order, and the tests in functions/test/endpoints check it.
  *
  *     preflight     204, 403             only for an operation with `cors`
  *     method        405

@@ -168,8 +168,8 @@ async function waitForClient(
 
 /**
  * Discards the rest of the request's body, for at most the time of {@link LINGER}, and then closes the connection (nginx calls
- * this a lingering close). If the service closed it at once, a client that is still sending could lose the response. If
- * the response has no Content-Length, the client learns only then that the response is complete.
+ * this a lingering close). If the service closed it at once, a client that is still sending could lose the response. A
+ * client learns only at this close that a response without a Content-Length is complete.
  */
 function lingerAndClose(response: ServerResponse): void {
   const { req: request } = response;

@@ -43,7 +43,7 @@ const KEPT_HEADERS = new Set([
 
 /**
  * Headers that the Functions Framework and firebase-functions copy into the log lines of the request.
- * Without these checks, a caller without an API key could write its own text to the log.
+ * Without these checks, a caller without an API key could write any text to the log.
  */
 const LOGGED_HEADERS: Record<string, (value: string) => boolean> = {
   'function-execution-id': (value) => /^[\w-]{1,64}$/.test(value),

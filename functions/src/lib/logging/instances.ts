@@ -10,7 +10,7 @@ export const logApiKeyLinesIgnored = (lines: readonly number[]) =>
 export const logInstanceStopping = (requests: number) => logEvent('INFO', 'instance_stopping', { requests });
 
 /**
- * The last line of an instance that was not killed.
+ * Logged when the process exits, as the last line of an instance.
  *
  * @param entry `exit_code` is not 0 after an error that nothing handled. `unanswered` is the number of handlers that are still running
  */

@@ -10,7 +10,7 @@ export const LONE_SURROGATE_MESSAGE = 'Expected well-formed Unicode, received a 
 
 /**
  * Describes an invalid value by its kind only, because an error response never repeats a value of
- * the request.
+ * the body.
  *
  * @param type the expected type, if a value of the right type may still be invalid
  */

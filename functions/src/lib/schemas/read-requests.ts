@@ -33,7 +33,7 @@ export type OrdersByTeamRequest = z.output<typeof ordersByTeamRequestSchema>;
 export const supplyOrdersInvoicesRequestSchema = teamDateRangeSchema
   .extend({
     status: z
-      // A union, because code generators drop the null of an enum that mixes types.
+      // A union, because some code generators drop the null of an enum that mixes types.
       .union([z.literal([0, 1]).meta({ type: 'integer' }), z.null()], expectedError('0, 1 or null', 'number'))
       .describe('`null` for supply orders of any status. What 0 and 1 mean is not defined: ask support.'),
   })

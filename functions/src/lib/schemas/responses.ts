@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { listInfoSchema } from './info';
 
 /**
- * The records and the bodies of responses. Their types and docs/openapi.json follow from these schemas. No
- * response is parsed with them at run time.
+ * The records in responses, and the response of add price lists. Their types and docs/openapi.json follow from these
+ * schemas. No response is parsed with them at run time.
  */
 
 const NULL_IF_MALFORMED = 'Null if this field is missing or malformed in the stored record.';
