@@ -10,7 +10,7 @@ import { Reference, Timestamp, compareByKey, type MapValue, type Value } from '.
  * Value. A `Document` within another message stays bytes, because stored fields are sent unchanged.
  */
 
-/** A decoded message. protobufjs gives absent fields their defaults: '', 0, false, [], {} or null. */
+/** A decoded message. protobufjs gives absent fields their defaults, such as '', 0, [] or null. */
 export type Message = Record<string, unknown>;
 
 /** Leaves out the definitions for administration, which would take as long to load as all others together. */
@@ -105,7 +105,7 @@ function fromValueMessage(message: Message): Value {
     case 'geoPointValue':
       throw unsupported('Geographical points');
     default:
-      throw invalid('A value has no type.');
+      throw invalid('A value has no type that is supported.');
   }
 }
 
@@ -201,7 +201,7 @@ function seekEntry(reader: Reader, key: Buffer): boolean {
   return false;
 }
 
-/** Field names are short, so a loop is faster than a call of native code. */
+/** Most field names are short, so a loop is faster than a call of native code. */
 function hasBytesAt(bytes: Uint8Array, offset: number, expected: Buffer): boolean {
   for (let i = 0; i < expected.length; i++) if (bytes[offset + i] !== expected[i]) return false;
   return true;

@@ -38,7 +38,8 @@ export function readQuery(request: Message, value: unknown): StructuredQuery {
 export function readCount([message, ...others]: readonly Message[]): string {
   if (!message) throw invalid('Aggregations can not be empty.');
   const count = toMessage(message['count']);
-  if (!count || others.length > 0 || toMessage(count['upTo'])) throw unsupported('Aggregations other than one count');
+  if (!count || others.length > 0 || toMessage(count['upTo']))
+    throw unsupported('Aggregations other than one count without upTo');
   return toText(message['alias']) || 'field_1';
 }
 
@@ -67,10 +68,10 @@ function readFilter(message: Message): Filter {
   const field = toMessage(message['fieldFilter']);
   if (!field?.['op']) throw invalid('A filter has no operator.');
   const op = OPERATORS[field['op'] as number];
-  if (!op) throw unsupported('A filter with !=, not-in or array-contains');
+  if (!op) throw unsupported('A filter with !=, not-in, array-contains or array-contains-any');
   if (!has(field, 'value')) throw invalid('A filter has no value.');
   const value = field['value'] as Value;
-  if (!isComparable(value) && op !== '==') throw unsupported('A range from null or NaN');
+  if (!isComparable(value) && op !== '==') throw unsupported('An operator other than == with null or NaN');
   return { kind: 'field', path: readField(field['field']), op, value };
 }
 

@@ -19,7 +19,7 @@ export interface GrpcServer {
 /** The number of bytes that a client can send before the server reads them, both in one call and in all calls of one connection. */
 const WINDOW_BYTES = 4 * 1024 * 1024;
 
-/** Bounds the memory for requests: a connection has at most 100 calls, and a call one message of at most 10 MiB (message-framing.ts). */
+/** Bounds the memory for requests: a connection has at most 100 calls at once, with messages of at most 10 MiB (message-framing.ts). */
 const MAX_CONNECTIONS = 100;
 
 const SESSION_OPTIONS = {
@@ -81,7 +81,7 @@ async function bind(listener: Server, port: number): Promise<void> {
   }
 }
 
-/** The response to clients that do not speak gRPC, such as curl and browsers. */
+/** The response to a connection that does not begin HTTP/2, such as that of curl or a browser. */
 const NOT_GRPC =
   'HTTP/1.1 501 Not Implemented\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n' +
   'The embedded Firestore serves the server SDKs, over gRPC. It has no REST interface and serves no browser.\n';
@@ -125,7 +125,7 @@ function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connec
     handle(rpc, message, response);
   };
   const onEnd = (): void => {
-    throw invalid('The request ends before its message.');
+    throw invalid('The request ends before its message is complete.');
   };
   listen(stream, 'data', (bytes) => failOnError(() => onData(bytes)));
   listen(stream, 'end', () => failOnError(onEnd));

@@ -82,7 +82,7 @@ export class SqliteStorage {
     try {
       const rows = this.database.prepare('SELECT * FROM documents').iterate() as Iterable<unknown> as Iterable<Row>;
       for (const { collection, id, fields, create_time, update_time, row } of rows) {
-        // A copy in Node's shared pool: a separate buffer for each row would take more memory than the row.
+        // Copies small documents into Node's shared pool, because separate buffers would take more memory than their content.
         yield { collection, id, fields: Buffer.from(fields), createTime: create_time, updateTime: update_time, row };
       }
     } catch (error) {
@@ -147,7 +147,7 @@ function prepareDatabase(database: DatabaseSync): void {
   database.exec('COMMIT');
 }
 
-/** The primary result codes of SQLite whose cause the user can resolve. */
+/** The primary result codes of SQLite that have messages of their own. */
 const SQLITE_BUSY = 5;
 const SQLITE_FULL = 13;
 
@@ -163,12 +163,15 @@ function toStorageError(error: unknown, folder: string): Error {
   if (primary === SQLITE_BUSY) {
     message = 'is in use by another server: stop that server, or choose another folder.';
   } else if (primary === SQLITE_FULL) {
-    message = 'is on a full disk: nothing is stored until the disk has space.';
+    message = 'is on a full disk: free some space, or choose another folder.';
   }
   return new Error(`the data folder ${folder} ${message}`, { cause: error });
 }
 
-/** Creates a folder and its parents. Node's recursive mkdir never returns where a folder cannot be created, as in /proc. */
+/**
+ * Creates a folder and its parents. Node's recursive mkdir never returns where the system reports ENOENT although the parent
+ * exists, as in /proc.
+ */
 function createFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
   const parent = dirname(folder);

@@ -38,7 +38,7 @@ async function record(address: string, emulator: string): Promise<void> {
   google.close();
   const unavailable: number = status.UNAVAILABLE;
   if (answers.some(([, each]) => each.some(({ code }) => code === unavailable)))
-    throw new Error(`Google's emulator does not respond at ${address}.`);
+    throw new Error(`Google's emulator does not respond at ${address}. Start it, or set --google to its address.`);
   const lines = [{ emulator, date: new Date().toISOString().slice(0, 10) }, ...answers];
   writeFileSync(RECORDING, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
   console.log(`Recorded ${answers.length} sequences of Google's emulator ${emulator} in ${RECORDING}`);
