@@ -34,7 +34,7 @@ export interface EmbeddedFirestore {
   /** Injects faults into calls, and removes them. */
   readonly faults: Pick<Faults, 'inject' | 'clear'>;
   /**
-   * Calls a listener with every call that the server has finished, unless the request could not be decoded. Returns the function
+   * Calls a listener with every call that the server has finished, if the server could decode the request. Returns the function
    * that removes the listener.
    */
   observe(listener: (call: EndedCall) => void): () => void;
@@ -43,7 +43,7 @@ export interface EmbeddedFirestore {
    * client would get an error for a commit that has taken effect. Returns the function that removes the listener.
    */
   observeCommits(listener: (changes: readonly CommittedChange[]) => void): () => void;
-  /** Returns how many calls of each operation have arrived, including calls with a request that cannot be decoded. */
+  /** Returns how many complete requests of each operation the server has read, including those that it could not decode. */
   counts(): Record<Rpc, number>;
   /**
    * Adds documents to the default database of a project in one commit, if the database has none.
@@ -52,8 +52,8 @@ export interface EmbeddedFirestore {
    */
   addIfEmpty(project: string, documents: readonly PlainDocument[]): Promise<number>;
   /**
-   * Deletes all data of all databases and ends every open transaction. The first commit after the deletion takes its time from the
-   * clock, so it can have an earlier time than the deleted documents if the clock has been set back.
+   * Deletes all data of all databases and ends every open transaction. If the clock has been set back, later commits can have
+   * earlier times than the deleted documents.
    */
   clear(): void;
   /** Stops the server, and closes its connections and the data folder. */

@@ -57,7 +57,7 @@ interface IndexRequirement {
  * definitions, which queries run.
  */
 export class Indexes {
-  /** @throws Error with a message for the user, if the definitions are not those of a `firestore.indexes.json` */
+  /** @throws Error with a message for the user, if the definitions are clearly not those of a `firestore.indexes.json` */
   constructor(private readonly definitions: IndexDefinitions) {
     const { indexes = [], fieldOverrides = [] } = definitions;
     const isComplete =

@@ -23,7 +23,7 @@ const MAX_QUERIED_BYTES = 1500;
 
 /**
  * @param orders the order with its implicit terms
- * @throws RpcError for a query that Firestore refuses or this server does not serve
+ * @throws RpcError if a rule of this file refuses the query
  */
 export function assertQuery(source: StructuredQuery, orders: readonly Order[]): void {
   const terms = source.filter ? getTerms(source.filter) : [];

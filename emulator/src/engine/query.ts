@@ -21,7 +21,7 @@ export interface PreparedQuery {
   readonly orders: readonly Order[];
   /** Returns whether the query finds a document of its collections, before the limit applies. */
   readonly matches: (doc: StoredDoc) => boolean;
-  /** For a query in the order of names: returns whether a document comes before every document that the query can find. */
+  /** For a query in the order of names: returns whether a document is before the start that a cursor or a filter on names sets. */
   readonly isBefore: (doc: StoredDoc) => boolean;
 }
 
@@ -152,7 +152,7 @@ export function runQuery(query: PreparedQuery, store: Store, readTime: number | 
   return sortDocs(found, orders).slice(0, source.limit);
 }
 
-/** Finds documents in the order of their names, from the first that the query can find. */
+/** Finds documents in the order of their names, from the start of the query. */
 function* findInOrder(
   { matches, isBefore, source }: PreparedQuery,
   snapshots: readonly (readonly StoredDoc[])[],

@@ -26,7 +26,7 @@ export class Service {
     this.reads = new Reads(store, transactions, indexes, requireIndexes);
   }
 
-  /** @throws RpcError for a status other than OK. The client gets any other error as DATA_LOSS. */
+  /** @throws RpcError for a status other than OK, and what `send` throws. The client gets any other error as DATA_LOSS. */
   async respond<K extends Rpc>(rpc: K, request: Requests[K], send: SendMessage): Promise<void> {
     await this.handlers[rpc](request, send);
   }

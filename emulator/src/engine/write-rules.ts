@@ -6,7 +6,7 @@ import { assertValue } from '../protocol/value-rules';
 import { getFieldsSize, getNameSize, type MapValue, type Value } from '../protocol/values';
 
 /*
- * Refuses the writes that Firestore refuses regardless of the stored data, and the documents that it refuses to store.
+ * Refuses writes that Firestore refuses regardless of the stored data, and documents that it refuses to store.
  * https://firebase.google.com/docs/firestore/quotas#limits
  */
 

@@ -11,7 +11,8 @@ export type SendBytes = (message: Buffer) => Promise<void> | undefined;
 /**
  * Responds to a call. The embedded Firestore does so itself, and a front forwards the call to another Firestore.
  *
- * @throws RpcError for a status other than OK. The client gets any other error as DATA_LOSS.
+ * @throws RpcError for a status other than OK, and NoResponse if a fault ends the call without a status. The client gets any
+ * other error as DATA_LOSS.
  */
 export type Responder = (call: Call, bytes: Buffer, send: SendBytes) => Promise<void>;
 

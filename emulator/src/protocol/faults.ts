@@ -11,8 +11,8 @@ export interface Call<K extends Rpc = Rpc> {
 }
 
 /**
- * A call that the server has finished. Two outcomes give the client no status: `DROPPED` destroyed its connection, and a
- * call that is `HUNG` stays open for the client.
+ * A call that the server has finished. Two outcomes are not a status: `DROPPED` destroyed the connection, and a call that is
+ * `HUNG` stays open for the client.
  */
 export interface EndedCall extends Call {
   readonly outcome: Code | 'DROPPED' | 'HUNG';
@@ -73,7 +73,7 @@ interface ActiveFault {
 
 /**
  * Applies the faults of one call at a point. A number is the count of messages sent so far. Returns undefined if no fault applies.
- * @throws RpcError or NoResponse if a fault ends the call
+ * @throws RpcError or NoResponse if a fault ends the call, and whatever the function of a `call` action throws
  */
 export type ApplyFaults = (point: 'before' | 'after' | number) => Promise<void> | undefined;
 

@@ -4,7 +4,7 @@ import type { Mask } from './requests';
 import { assertMicroseconds } from './value-rules';
 import type { Timestamp } from './values';
 
-/* These functions read members of decoded messages, for which protobufjs has no types. */
+/* These functions handle members of messages, for which protobufjs has no types. */
 
 /** Returns the message in a member, or undefined if there is none. */
 export const toMessage = (value: unknown): Message | undefined => (value ?? undefined) as Message | undefined;

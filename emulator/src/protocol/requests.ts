@@ -1,7 +1,7 @@
 import type { FieldPath } from './paths';
 import type { MapValue, Value } from './values';
 
-/* The requests of google.firestore.v1 as plain data. Each `oneof` of the protocol is a union. */
+/* The requests of google.firestore.v1 as plain data. A `oneof` of which the server serves several members is a union. */
 
 /** A condition on the stored document under which a write applies. `updateTime` is in microseconds since 1970. */
 export type Precondition = { readonly exists: boolean } | { readonly updateTime: number };

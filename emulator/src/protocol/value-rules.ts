@@ -3,7 +3,7 @@ import { parseDocumentPath } from './paths';
 import { Reference, type Timestamp, type Value } from './values';
 
 /*
- * Refuses the values that Firestore refuses in documents and queries.
+ * Refuses values that Firestore refuses in documents and queries.
  * https://firebase.google.com/docs/firestore/quotas and https://firebase.google.com/docs/firestore/reference/rpc/google.firestore.v1#value
  */
 

@@ -8,7 +8,7 @@ export interface StoredDoc {
   readonly fields: Buffer;
   readonly createTime: number;
   readonly updateTime: number;
-  /** The number of the document's row on disk, which the commit sets. It stays 0 without a data folder. */
+  /** The number of the document's row on disk. It is 0 until the commit sets it, and stays 0 without a data folder. */
   row: number;
 }
 

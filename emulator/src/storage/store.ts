@@ -5,7 +5,8 @@ import { compareNames } from '../protocol/values';
 import type { SqliteStorage } from './sqlite-storage';
 
 /**
- * How long earlier versions can be read, unless they take too much memory or the server restarts: "within the past one hour",
+ * How long earlier versions can be read, unless they take too much memory, the server restarts or `clear` deletes them:
+ * "within the past one hour",
  * https://firebase.google.com/docs/firestore/reference/rpc/google.firestore.v1#getdocumentrequest
  */
 const RETENTION_MICROS = 60 * 60 * 1e6;
@@ -38,7 +39,7 @@ export class Store {
   private readonly retained = new Set<RetainedCommit>();
   private readonly listeners = new Set<CommitListener>();
   private retainedBytes = 0;
-  /** The last time that was assigned to a commit with changes, or returned as a read time, since `clear`. */
+  /** The last time that was assigned to a commit with changes, or returned as a read time. `clear` resets it to 0. */
   private lastTime: number;
   /** The earliest time whose versions the store still has. */
   private firstReadTime: number;
@@ -52,12 +53,12 @@ export class Store {
     this.firstReadTime = this.lastTime;
   }
 
-  /** Returns the time of the next commit, which is after all commits with changes and all read times since `clear`. */
+  /** Returns the time of the next commit, which is after `lastTime`. */
   nextTime(): number {
     return Math.max(Math.floor(this.now() * 1000), this.lastTime + 1);
   }
 
-  /** Returns the time of a read of the latest versions, which is not before the last commit, but before the next one. */
+  /** Returns the time of a read of the latest versions, which is not before `lastTime`, but before the next commit. */
   readTime(): number {
     return (this.lastTime = Math.max(Math.floor(this.now() * 1000), this.lastTime));
   }
@@ -119,7 +120,10 @@ export class Store {
     return () => void this.listeners.delete(listener);
   }
 
-  /** Deletes every document of every database. Later times come from the clock again, even if it has been set back. */
+  /**
+   * Deletes every document of every database. If the clock has been set back, later commits can have earlier times than the
+   * deleted documents.
+   */
   clear(): void {
     this.storage?.clear();
     this.collections.clear();
