@@ -26,7 +26,7 @@ test('the server accepts connections to 127.0.0.1 only', async () => {
   }
 });
 
-test('the server closes the 101st connection, and serves a later one', async () => {
+test('the server closes the 101st connection, and serves a new one after the others have closed', async () => {
   const open = async (): Promise<Socket> => {
     const socket = connect(bench.server.port, '127.0.0.1').on('error', () => undefined);
     await once(socket, 'connect');

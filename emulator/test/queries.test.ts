@@ -10,8 +10,8 @@ import { Store } from '../src/storage/store';
 import { startFirestoreTestServer } from './support';
 
 /*
- * Tests what the recording of Google's emulator does not show: which versions a query returns, that it waits for a slow client,
- * and how many documents it reads.
+ * Tests what the recording of Google's emulator does not show: which versions a query returns if documents change while it runs,
+ * that it waits for a slow client, and how many documents it reads.
  */
 
 const toId = (i: number): string => String(i).padStart(4, '0');

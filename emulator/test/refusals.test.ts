@@ -25,7 +25,7 @@ import { connect } from './conformance/protocol';
 import { runSequence } from './conformance/sequence';
 import { rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
 
-/* Tests that the server refuses what it does not support, at once and with a message. */
+/* Tests that the server refuses what it does not support. */
 
 let bench: FirestoreTestServer;
 let db: Firestore;

@@ -46,7 +46,7 @@ describe('the data folder', () => {
     await server.close();
   });
 
-  it('keeps documents and their times across a restart, and later commits have later times', async () => {
+  it('keeps documents and their update times across a restart, and later commits have later times', async () => {
     // The clock of the second server is behind that of the first.
     const first = await startFirestoreTestServer({ dataDir: folder, clock: () => 2_000_000 });
     const db = first.client('kept');
@@ -70,7 +70,7 @@ describe('the data folder', () => {
     await second.close();
   });
 
-  it('is accessible to its owner only', async () => {
+  it('is created with access for its owner only', async () => {
     const dataDir = join(folder, 'new', 'data');
     const firestore = await startFirestoreTestServer({ dataDir });
     await firestore.client('private').doc('a/1').set({});

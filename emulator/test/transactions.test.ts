@@ -2,8 +2,8 @@ import type { DocumentReference, Firestore } from '@google-cloud/firestore';
 import { rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
 
 /*
- * Transactions lock nothing. A commit fails with ABORTED if something that the transaction has read has changed. The SDK then
- * repeats the transaction.
+ * Transactions lock nothing. A commit fails with ABORTED if something that the transaction has read has changed. By default, the
+ * SDK then repeats the transaction.
  */
 
 let bench: FirestoreTestServer;

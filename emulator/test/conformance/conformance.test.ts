@@ -16,7 +16,7 @@ const recorded = new Map(lines.map((line) => JSON.parse(line) as [string, Answer
 let firestore: EmbeddedFirestore;
 let server: Server;
 beforeAll(async () => {
-  // Commits are a millisecond apart, so no commit has the time `$time:0+1`, one microsecond after another commit.
+  // Commits are at least a millisecond apart, so no commit has the time `$time:0+1`, one microsecond after another commit.
   let last = 0;
   firestore = await startFirestore({ clock: () => (last = Math.max(Date.now(), last + 1)) });
   server = connect(firestore.address);

@@ -77,7 +77,7 @@ export const deviations: readonly Deviation[] = [
     commit({ update: { name: `${DOCUMENTS}/a/1`, fields: {} } }, { delete: OTHER }),
   ].map((call, i) => ({
     title: `a document of a different database from the request's, ${i + 1}`,
-    reason: 'a read fails if a document is not in its database; the source says nothing about commits',
+    reason: "a read fails if a document is not in the request's database; the source says nothing about commits",
     source: `${RPC}#batchgetdocumentsrequest`,
     calls: [call],
     code: INVALID_ARGUMENT,

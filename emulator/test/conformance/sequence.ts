@@ -8,8 +8,8 @@ export interface Answer {
 }
 
 /**
- * Runs the calls of a sequence one after another on one database. Strings in a request can refer to the database and to earlier
- * responses, which are numbered from 0:
+ * Runs the calls of a sequence one after another on one database. Strings in a request can refer to the database, to a time in the
+ * past, and to earlier responses, which are numbered from 0:
  *
  *   $db            the name of the database, at the start of a resource name
  *   $tx:3          the transaction of response 3
@@ -94,7 +94,7 @@ const IGNORED = new Set(['readTime', 'skippedResults', 'done', 'commitTime', 'me
  */
 function clean(value: Json | undefined, key: string, database: string, times: Map<string, string>): Json {
   if (typeof value === 'string') return key === 'transaction' ? '$tx' : shorten(value.replace(database, '$db'));
-  // JSON has no negative zero.
+  // JSON.stringify would write a negative zero as 0.
   if (Object.is(value, -0)) return '-0';
   if (Array.isArray(value)) return value.map((item: Json) => clean(item, '', database, times));
   if (!isObject(value)) return value ?? null;
