@@ -59,7 +59,8 @@ export function createClient(baseUrl: string, apiKey: string, options: ClientOpt
   if (!/^[!-~]+$/.test(apiKey)) throw new TypeError('apiKey must be printable ASCII without spaces, and not empty');
   for (const name of ['retryForMs', 'requestTimeoutMs'] as const) {
     const ms = options[name] ?? 1;
-    if (!Number.isInteger(ms) || ms < 1 || ms >= 2 ** 31) throw new TypeError(`${name} must be from 1 to 2147483647`);
+    if (!Number.isInteger(ms) || ms < 1 || ms >= 2 ** 31)
+      throw new TypeError(`${name} must be a whole number from 1 to 2147483647`);
   }
 
   const call = async (
