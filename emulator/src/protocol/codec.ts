@@ -82,7 +82,7 @@ export const toNumber = (int64: unknown): number => (typeof int64 === 'number' ?
 const toBigInt = ({ high, low }: Int64): bigint => (BigInt(high) << 32n) | BigInt(low >>> 0);
 
 function fromValueMessage(message: Message): Value {
-  // A client could send several kinds of value in one message. The last kind counts.
+  // A client could send several kinds of value in one message. The last one counts, unless a kind is repeated.
   const kind = Object.keys(message).at(-1) ?? '';
   switch (kind) {
     case 'nullValue':

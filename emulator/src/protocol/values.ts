@@ -36,7 +36,7 @@ export class Reference {
   constructor(readonly name: string) {}
 }
 
-/** Converts a plain object to the fields of a document. As in the SDKs, a safe integer becomes an integer. */
+/** Converts a plain object to the fields of a document. A safe integer becomes an integer, and any other number a double. */
 export const toFields = (data: Readonly<Record<string, unknown>>): MapValue =>
   new Map(Object.entries(data).map(([key, value]) => [key, toValue(value)]));
 
