@@ -40,7 +40,7 @@ export interface EntryDifferences {
 export interface StoredList {
   document: Fields | undefined;
   entryCount: number;
-  /** Null if no entry was compared with the payload. */
+  /** Null if the entries were only counted. */
   entries: EntryDifferences | null;
 }
 
@@ -79,7 +79,7 @@ function checkRequest(attempt: KeyRecord, request: Fields | undefined, payload: 
     ...(info && { info }),
   };
   const names = [...findDifferences(expected, request), ...findInvalidFields(request, payload)];
-  return names.length === 0 ? [] : [report('request', `differs from its attempt: ${names.join(', ')}`)];
+  return names.length === 0 ? [] : [report('request', `has wrong or missing fields: ${names.join(', ')}`)];
 }
 
 /**
@@ -107,7 +107,7 @@ export function checkReleasedRequest(id: string, request: Fields, payload: Store
   const violations =
     names.length === 0
       ? []
-      : [createReporter(info.boq_list_id, path)('request', `differs from its attempt: ${names.join(', ')}`)];
+      : [createReporter(info.boq_list_id, path)('request', `has wrong or missing fields: ${names.join(', ')}`)];
   const report = createReporter(info.boq_list_id, `${path}/${subcollections.payload}`);
   if (payload instanceof UnusablePayloadError) {
     // A time-to-live policy can delete the payload of a released attempt (docs/data-model.md#retention).
@@ -151,7 +151,7 @@ function checkResponse(attempt: KeyRecord): Violation[] {
   if (shown === undefined) return [report('response', 'has a response that is not a JSON object')];
   const names = findDifferences({ ...shown, ...expected }, shown);
   const more = Object.keys(shown).filter((name) => !Object.hasOwn(expected, name));
-  const what = [...names, ...more].join(', ') || 'its bytes';
+  const what = [...names, ...more].join(', ') || 'order or format';
   return [report('response', `has a response that differs from its records: ${what}`)];
 }
 
@@ -206,7 +206,7 @@ function checkListDocument(attempt: KeyRecord, lists: KeyLists, kind: ListKind, 
   }
   const differing = findDifferences(expected, stored);
   const others = Object.keys(stored).filter((name) => !Object.hasOwn(expected, name)).length;
-  if (others > 0) differing.push(`${others} other fields`);
+  if (others > 0) differing.push(`${others} unexpected fields`);
   if (differing.length > 0)
     violations.push(report('list_document', `differs from its attempt: ${differing.join(', ')}`));
   return violations;

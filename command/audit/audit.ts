@@ -30,7 +30,8 @@ import { createReporter, type Violation } from './violation';
  *
  * - The audit reads a key record before the records of its attempt, and again before it reports a violation. The
  *   checked records are written in one commit with the key record, or are complete before that commit. So if both
- *   reads show the same state, the violation existed between them. Otherwise the audit checks the key again.
+ *   reads show the same state, the violation existed between them. Otherwise the audit checks the key again, unless its
+ *   record can no longer be read.
  * - The audit reads a request record and its key record in one call. The key record names the request record, unless the
  *   attempt was released. No event changes the request record or the lists of a released attempt.
  */
@@ -45,7 +46,7 @@ export interface AuditReport {
    */
   without_lists: number;
   other_currency: number;
-  /** The number of attempts whose entries were only counted, because the payload cannot be used. */
+  /** The number of current attempts with lists whose payload cannot be used, so their entries are only counted. */
   not_compared: number;
   /** Approximate number of document reads that Firestore bills, without those of retries. */
   document_reads: number;
@@ -130,7 +131,7 @@ class Auditor {
       if (id === null) continue;
       const key = String(request.get('info.boq_list_id'));
       if (typeof id !== 'string' || !isDocumentId(id)) {
-        this.#report(createReporter(key, request.ref.path)('request', `differs from its attempt: ${kind}_id`));
+        this.#report(createReporter(key, request.ref.path)('request', `has wrong or missing fields: ${kind}_id`));
         continue;
       }
       const list = this.db.firestore.collection(LIST_COLLECTIONS[kind]).doc(id);
@@ -143,7 +144,7 @@ class Auditor {
     }
   }
 
-  /** Checks that every list belongs to an attempt, unless the key record is unreadable. */
+  /** Checks that every list belongs to an attempt. Skips a list whose key record is unreadable. */
   async checkLists(kind: ListKind): Promise<void> {
     const lists = this.db.firestore.collection(LIST_COLLECTIONS[kind]).select('status');
     await this.#forEachDocument(lists, async (list) => {
@@ -192,7 +193,10 @@ class Auditor {
     return record !== undefined && request.get('released') !== undefined ? 'released' : 'none';
   }
 
-  /** Checks a key. Repeats a check that found a violation, until the key has the same state before and after the check. */
+  /**
+   * Checks a key. Repeats a check that found a violation, until the key has the same state before and after the check, or
+   * its record can no longer be read.
+   */
   async #checkKey(given: ReadableKey): Promise<void> {
     for (let key = given; ;) {
       const documents = await this.#reader.readAttempt(key.record);
@@ -225,9 +229,9 @@ class Auditor {
 
   #reportUnreadable(document: QueryDocumentSnapshot): void {
     const { boq_list_id, schema_version } = document.data();
-    const version = typeof schema_version === 'number' ? ` of schema version ${schema_version}` : '';
+    const version = typeof schema_version === 'number' ? ` (schema_version ${schema_version})` : '';
     const report = createReporter(typeof boq_list_id === 'string' ? boq_list_id : null, document.ref.path);
-    this.#report(report('key_readable', `is not a valid key record${version}`));
+    this.#report(report('key_readable', `cannot be read as a key record${version}`));
   }
 
   #report(violation: Violation): void {
@@ -245,7 +249,7 @@ class Auditor {
   }
 }
 
-/** Returns whether two reads of a key record differ at most by renewals. */
+/** Returns whether two reads of a key record differ at most in the lease and the due time. */
 function isSameState(before: KeyRecord, after: KeyRecord): boolean {
   const { lease_expires_at } = after;
   return isDeepStrictEqual({ ...before, lease_expires_at }, after);

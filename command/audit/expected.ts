@@ -2,8 +2,8 @@ import type { ListKind } from '../../functions/src/lib/repositories/lists';
 import type { KeyLists, KeyRecord, KeyStatus } from '../../functions/src/lib/schemas/key-record';
 
 /**
- * What the records of an attempt must hold, according to docs/data-model.md and docs/openapi.json. The
- * service's code that writes the records is not used here, so the audit finds a member that the service adds or leaves out.
+ * What the lists, entries and response of an attempt must hold, according to docs/data-model.md and docs/openapi.json. The
+ * service's code that writes them is not used here, so the audit finds a member that the service adds or leaves out.
  */
 
 export const LIST_STATUS: Record<KeyStatus, string> = {

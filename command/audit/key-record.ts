@@ -10,7 +10,7 @@ import { createReporter, type Violation } from './violation';
 export const createKeyReporter = ({ boq_list_id }: Pick<KeyRecord, 'boq_list_id'>) =>
   createReporter(boq_list_id, `${collections.priceListIdempotency}/${keyDocumentId(boq_list_id)}`);
 
-/** How long an expired lease is no violation. Several sweeps run in this time. */
+/** How long an expired lease is no violation. Usually, several passes of the sweep begin in this time. */
 const EXPIRED_LEASE_GRACE_MS = 5 * 60_000;
 
 /** How long a key that requires review can be due without a violation. */
@@ -47,7 +47,7 @@ function describeDelay(record: KeyRecord, sweepDueAt: number | null, readAt: num
   const { status, updated_at } = record;
   if (status !== 'requires_review') return undefined;
   if (updated_at > readAt)
-    return `was changed at ${toTimeText(updated_at)}, which is in the future, so no sweep resumes the key before then: resume or release it`;
+    return `was changed at ${toTimeText(updated_at)}, which is in the future, so no sweep resumes or reports the key before then: resume or release it`;
   return sweepDueAt !== null && readAt >= sweepDueAt + OVERDUE_MS
     ? `has been due for ${countMinutes(readAt - sweepDueAt)} min, and no sweep has resumed or reported it`
     : undefined;

@@ -210,7 +210,7 @@ describe('a key record', () => {
   const AT_LEASE_END = 'in sweep_due_at, but must have 2026-06-01T00:00:40.000Z';
   const OVERDUE = 'has been due for 60 min, and no sweep has resumed or reported it';
   const FUTURE =
-    'was changed at 2096-10-02T07:06:40.000Z, which is in the future, so no sweep resumes the key before then: resume or release it';
+    'was changed at 2096-10-02T07:06:40.000Z, which is in the future, so no sweep resumes or reports the key before then: resume or release it';
   const EXPIRED = 'is processing, but its lease expired 5 min ago, and no sweep has resumed it';
   const LONG = 'has a lease until 2026-06-01T00:00:40.001Z, longer than any instance grants';
 
@@ -233,24 +233,27 @@ describe('a key record', () => {
     ['lease', 'processing', {}, LEASE_MS + 5 * MINUTE, EXPIRED],
     ['lease', 'requires_review', {}, 60 * MINUTE, null],
     ['lease', 'processing', { lease_expires_at: TEST_START + LEASE_MS + 1 }, 0, LONG],
-  ])('under the rule %s: %s with %j after %i ms has the violation %s', (rule, status, update, ms, message) => {
-    const { paths, key } = attempts[status];
-    const { sweep_due_at: dueAt = key.sweepDueAt, ...fields } = update;
-    const sweepDueAt = typeof dueAt === 'number' ? dueAt : null;
-    const record = changeFields(key.record, fields);
-    const violations = checkKey({ ...key, record, sweepDueAt, readAt: key.readAt + ms });
-    const found = violations.filter((each) => each.rule === rule).map(({ path, message: text }) => [path, text]);
-    expect(found).toEqual(message === null ? [] : [[paths.key, message]]);
-  });
+  ])(
+    'under the rule %s, in the status %s with %j after %i ms, has the violation %s',
+    (rule, status, update, ms, message) => {
+      const { paths, key } = attempts[status];
+      const { sweep_due_at: dueAt = key.sweepDueAt, ...fields } = update;
+      const sweepDueAt = typeof dueAt === 'number' ? dueAt : null;
+      const record = changeFields(key.record, fields);
+      const violations = checkKey({ ...key, record, sweepDueAt, readAt: key.readAt + ms });
+      const found = violations.filter((each) => each.rule === rule).map(({ path, message: text }) => [path, text]);
+      expect(found).toEqual(message === null ? [] : [[paths.key, message]]);
+    },
+  );
 
   test.each([
     [
       'of another version',
       { schema_version: 2, boq_list_id: 'a' },
       'a',
-      'is not a valid key record of schema version 2',
+      'cannot be read as a key record (schema_version 2)',
     ],
-    ['without a valid version or key', { schema_version: '2', boq_list_id: 1 }, null, 'is not a valid key record'],
+    ['without a valid version or key', { schema_version: '2', boq_list_id: 1 }, null, 'cannot be read as a key record'],
   ])('%s cannot be read', async (_, fields, key, message) => {
     await set('price_list_idempotency/unknown', fields);
     const { report, found } = await runAudit();
@@ -264,8 +267,8 @@ describe('a key record', () => {
     await create('b');
     await updateKey(getKey('b'), { trace_id: 'another' });
     expect((await runAudit()).found).toEqual([
-      ['key_readable', 'a', key, 'is not a valid key record of schema version 1'],
-      ['request', 'b', expect.any(String), 'differs from its attempt: trace_id'],
+      ['key_readable', 'a', key, 'cannot be read as a key record (schema_version 1)'],
+      ['request', 'b', expect.any(String), 'has wrong or missing fields: trace_id'],
     ]);
   });
 });
@@ -287,7 +290,7 @@ test.each<[Status, Kind, update: Fields | 'deleted', Rule, of: Kind, message: st
   ['completed', 'key', { response: 'null' }, 'response', 'key', 'has a response that is not a JSON object'],
   ['completed', 'costs', 'deleted', 'list_document', 'costs', 'does not exist'],
   ['completed', 'prices', 'deleted', 'list_document', 'prices', 'does not exist'],
-  ['completed', 'request', { payload_chunks: 2 }, 'request', 'request', 'differs from its attempt: payload_chunks'],
+  ['completed', 'request', { payload_chunks: 2 }, 'request', 'request', 'has wrong or missing fields: payload_chunks'],
 ])(
   'an attempt that is %s, and whose %s is changed to %j, breaks the rule %s',
   (status, kind, update, rule, of, message) => {
@@ -298,11 +301,11 @@ test.each<[Status, Kind, update: Fields | 'deleted', Rule, of: Kind, message: st
 );
 
 test.each<[update: Fields, 'request' | 'payload', message: string]>([
-  [{ request_id: DELETED }, 'request', 'differs from its attempt: request_id'],
-  [{ payload_chunks: 2 }, 'request', 'differs from its attempt: payload_chunks'],
-  [{ market_id: 'x' }, 'request', 'differs from its attempt: market_id'],
+  [{ request_id: DELETED }, 'request', 'has wrong or missing fields: request_id'],
+  [{ payload_chunks: 2 }, 'request', 'has wrong or missing fields: payload_chunks'],
+  [{ market_id: 'x' }, 'request', 'has wrong or missing fields: market_id'],
   [{ 'info.name': 'x' }, 'payload', 'differs from its request record'],
-  [{ key_id: DELETED }, 'request', 'differs from its attempt: key_id'],
+  [{ key_id: DELETED }, 'request', 'has wrong or missing fields: key_id'],
   [{ products_count: 1 }, 'payload', 'differs from its request record'],
 ])('an earlier attempt whose request record is changed to %j breaks the rule %s', (update, rule, message) => {
   const { paths, key, documents } = attempts.released;
@@ -320,14 +323,14 @@ test.each<[Status | 'earlier', Kind, update: DocumentData | 'deleted', Rule, of:
     'prices',
     'is ready, but belongs to no attempt of a key',
   ],
-  ['earlier', 'request', { payload_chunks: 0 }, 'request', 'request', 'differs from its attempt: payload_chunks'],
+  ['earlier', 'request', { payload_chunks: 0 }, 'request', 'request', 'has wrong or missing fields: payload_chunks'],
   [
     'earlier',
     'request',
     { fingerprint: 'x', payload_chunks: 0 },
     'request',
     'request',
-    'differs from its attempt: payload_chunks',
+    'has wrong or missing fields: payload_chunks',
   ],
   [
     'earlier',
@@ -339,7 +342,14 @@ test.each<[Status | 'earlier', Kind, update: DocumentData | 'deleted', Rule, of:
   ],
   ['earlier', 'prices', 'deleted', 'list_document', 'prices', 'does not exist'],
   ['earlier', 'prices', { status: 'ready' }, 'list_status', 'prices', 'is not failed, but its attempt is released'],
-  ['earlier', 'request', { price_list_id: '__x__' }, 'request', 'request', 'differs from its attempt: price_list_id'],
+  [
+    'earlier',
+    'request',
+    { price_list_id: '__x__' },
+    'request',
+    'request',
+    'has wrong or missing fields: price_list_id',
+  ],
   [
     'earlier',
     'request',
@@ -364,7 +374,7 @@ describe('a request record', () => {
     const { paths, documents } = attempts.completed;
     const expectNames = (update: Fields, names: string) =>
       expect(checkChanged('completed', 'request', update)).toEqual([
-        ['request', 'a', paths.request, `differs from its attempt: ${names}`],
+        ['request', 'a', paths.request, `has wrong or missing fields: ${names}`],
       ]);
     for (const name of Object.keys(documents.request ?? {})) {
       // Any text can be the id of a request.
@@ -376,7 +386,7 @@ describe('a request record', () => {
   });
 
   test('of a released attempt must say when, why and by whom it was released', () => {
-    const expected = ['request', 'a', attempts.released.paths.request, 'differs from its attempt: released'];
+    const expected = ['request', 'a', attempts.released.paths.request, 'has wrong or missing fields: released'];
     for (const field of ['at', 'failure', 'failure_cause', 'actions'])
       expect(checkChanged('released', 'request', { [`released.${field}`]: 'x' })).toEqual([expected]);
   });
@@ -422,7 +432,7 @@ describe('a response', () => {
     ['has an extra field', (response) => ({ ...response, more: 1 }), 'more'],
     ['lacks a field', (response) => ({ ...response, document_id: undefined }), 'document_id'],
     ['differs twice', (response) => ({ ...response, success: false, market: null }), 'success, market'],
-    ['has another order', (response) => Object.fromEntries(Object.entries(response).reverse()), 'its bytes'],
+    ['has another order', (response) => Object.fromEntries(Object.entries(response).reverse()), 'order or format'],
   ])('that %s is a violation', (_, damage, names) => {
     const { paths, key } = attempts.completed;
     const response = JSON.stringify(damage(JSON.parse(String(key.record.response)) as object));
@@ -441,7 +451,7 @@ describe.each(['costs', 'prices'] as const)('a list of %s', (list) => {
     for (const name of ['created_at', 'updated_at', 'currency', 'market_id', 'market_iso', 'name'])
       expectNames({ [name]: 'x' }, name);
     expectNames({ new_date: { year: 2026, month: 7 } }, 'new_date');
-    expectNames({ name: DELETED, more: 1, others: 2 }, 'name, 2 other fields');
+    expectNames({ name: DELETED, more: 1, others: 2 }, 'name, 2 unexpected fields');
   });
 
   test.each<[Status, string]>([
