@@ -15,10 +15,10 @@ import { getProgram } from './text';
 
 /** The commands of `npx --no -- price-lists`, their arguments and their help. */
 
-/** Connects to the target that the options name, and calls `run`, whose result is the exit code of the program. */
+/** Connects to the target of the command, and calls `run`, which returns the exit code. */
 export type Act = (run: (context: CommandContext) => Promise<number>) => Promise<void>;
 
-/** The parser prints the help if the arguments ask for it, and an error if they are wrong. It then throws a CommanderError. */
+/** If no command runs, the parser prints the help or an error, and throws a CommanderError. */
 export function createProgram(terminal: Terminal, act: Act): Command {
   const program = new Command(getProgram())
     .description('Inspect and resolve the keys of add price lists. docs/runbook.md explains when.')
@@ -143,14 +143,14 @@ function addCommandsOfAllKeys(program: Command, act: Act): void {
 
   program
     .command('audit')
-    .description('Check all stored records of add price lists. Writes nothing, and can run at any time.')
+    .description('Check the stored records of add price lists. Writes nothing, and can run at any time.')
     .option('--sample <number>', 'how many entries of each list to compare with the payload', parseSampleSize, 10)
     .addOption(new Option('--full', 'compare all entries').conflicts('sample'))
     .option('--json', 'print JSON')
     .action((options: AuditCommandOptions) => act((context) => auditRecords(options, context)));
 }
 
-/** Parses a text that must not be blank. Without this check, an unset variable in `--project "$project"` would choose another project. */
+/** Parses a text that must not be blank. Without this check, an unset variable in `--project "$project"` could choose another project. */
 function parseText(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('The text is empty.');
   return text;
@@ -158,7 +158,7 @@ function parseText(text: string): string {
 
 /** @returns midnight UTC of the date, in Unix milliseconds */
 function parseDate(text: string): number {
-  // `Date.parse` takes 30 February for 2 March.
+  // `Date.parse` takes 30 February for a day in March.
   if (!z.iso.date().safeParse(text).success) throw new InvalidArgumentError('Expected a date, such as 2026-12-01.');
   return Date.parse(text);
 }

@@ -16,7 +16,7 @@ import type { Target } from './target';
 const CREDENTIALS_TIMEOUT_MS = 6_000;
 const READ_TIMEOUT_MS = 8_000;
 
-/** @throws CommandError that says what to check, within 15 s, or at once if a local database refuses the connection; the signal's reason */
+/** @throws CommandError that says what to check, within 15 s; the signal's reason */
 export async function assertReachable(target: Target, db: Database, context: WorkContext): Promise<void> {
   if (target.address === undefined) await assertCredentials();
   await assertReadable(target, db, context);
@@ -37,7 +37,7 @@ export async function assertReadable({ address }: Target, db: Database, context:
   const limited = { ...context, signal: timeout.signal };
   const read = () => readKey(db, keyDocument(db, 'a key that no one reads'));
   try {
-    // One call finds out that nothing listens on this machine. If the machine is busy, that call can take seconds.
+    // One call finds out that nothing listens at the address. If the machine is busy, that call can take seconds.
     await (address === undefined ? retry(read, limited, 'outage') : abortable(timeout.signal, read));
   } catch (error) {
     context.signal.throwIfAborted();

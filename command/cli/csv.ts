@@ -12,8 +12,8 @@ const FORMULA = new Set('=+-@＝＋－＠');
 
 /**
  * Formats a text so that no spreadsheet takes a part of it for a formula. Puts an apostrophe before a character that begins a
- * formula, if it is the first of the text or of a part. A part follows a semicolon or a control character, such as a tab, where a
- * spreadsheet can begin a new cell. Quotation marks, spaces and invisible characters do not count as the first.
+ * formula, if it is the first of the text or of a part. A part follows a character with which a spreadsheet can end a cell, such
+ * as a semicolon or a tab. Quotation marks, spaces and invisible characters do not count as the first.
  */
 function disarm(text: string): string {
   let result = '';
@@ -45,8 +45,8 @@ export function formatCsv(row: readonly Cell[], header = false): string {
 const cast = { string: disarm };
 
 /**
- * Writes CSV to the output. For a terminal, omits the byte order mark, ends each row with a line feed alone, and escapes control
- * characters of stored texts.
+ * Writes CSV to the output. For a terminal, omits the byte order mark, ends each row with a line feed alone, and escapes all other
+ * characters that nobody sees.
  */
 export function writeCsv(text: string, { terminal, workContext }: CommandContext): Promise<void> {
   const shown = text.replace(BYTE_ORDER_MARK, '').replaceAll('\r\n', '\n');

@@ -2,7 +2,7 @@ import { status } from '@grpc/grpc-js';
 import { StoppedError } from '../../functions/src/lib/errors';
 import { UnusablePayloadError } from '../../functions/src/price-lists/payload';
 
-/** An error whose message is written for the operator, and printed without a prefix. */
+/** An error whose message is written for the operator, and printed without the prefix `Failed:`. */
 export class CommandError extends Error {}
 
 /** An output cannot be written, so the command stops as after Ctrl-C. price-lists.ts prints the cause, unless the reader closed the pipe. */
@@ -15,7 +15,7 @@ export class OutputError extends StoppedError {
 export function describeError(error: unknown): string {
   if (error instanceof CommandError || error instanceof StoppedError) return error.message;
   if (error instanceof UnusablePayloadError) {
-    return `${describeUnusable(error)} Release the key. The client then has to send the request again.`;
+    return `${describeUnusable(error)} Release the key, unless its attempt is in progress. After a release, the client has to send the request again.`;
   }
   if (!(error instanceof Error)) return `Failed: ${String(error)}`;
   const code = 'code' in error && typeof error.code === 'number' ? status[error.code] : undefined;
@@ -30,7 +30,7 @@ export function describeCredentials(reason: string): string {
   const file = process.env['GOOGLE_APPLICATION_CREDENTIALS'];
   // While GOOGLE_APPLICATION_CREDENTIALS is set, Google's library does not use the credentials of gcloud.
   const remedy = file
-    ? `Correct the file ${file}, which GOOGLE_APPLICATION_CREDENTIALS names, or unset that variable.`
+    ? `If the network works, correct the file ${file}, which GOOGLE_APPLICATION_CREDENTIALS names, or unset that variable.`
     : 'If the network works, run: gcloud auth application-default login';
   return `No usable Google credentials were found: ${reason.replace(/\.$/, '')}. ${remedy}`;
 }
@@ -43,14 +43,14 @@ function describeFirestoreError(code: string, message: string): string {
       return describeCredentials(said);
     case 'PERMISSION_DENIED':
       return said.startsWith('Missing or insufficient permissions')
-        ? `${said}. Check --project and the role roles/datastore.user of this account.`
+        ? `${said}. Check --project and this account's role: roles/datastore.user, or roles/datastore.viewer for an audit.`
         : `Google denied access: ${said}.`;
     case 'INTERNAL':
     case 'CANCELLED':
     case 'UNKNOWN':
     case 'UNAVAILABLE':
     case 'DEADLINE_EXCEEDED':
-      return `Firestore does not respond (${code}). Check the network, --project, and Firestore at status.cloud.google.com.`;
+      return `Firestore gave no result (${code}). Check the network, --project, and in production status.cloud.google.com.`;
     default:
       // The text says, for example, which index is missing.
       return `Firestore rejected the call: ${said}.`;
@@ -58,4 +58,4 @@ function describeFirestoreError(code: string, message: string): string {
 }
 
 export const describeUnreadable = (path: string): string =>
-  `${path} cannot be read as a key record. Redeploy the version that wrote it. If someone changed it by hand, report it.`;
+  `${path} cannot be read as a key record. If another version wrote it, deploy that version, and use its command. If someone changed it by hand, report it.`;

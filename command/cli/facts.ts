@@ -17,8 +17,8 @@ import type { WorkContext } from '../../functions/src/lib/work-context';
 /** Collects the facts about a key that `--json` prints. format.ts turns them into text. */
 
 /**
- * What an operator does next about a key: wait until its attempt ends (`wait`) or the sweep resumes it (`sweep`),
- * resume or release it, or have the client send the request again (`send`); null for ready lists.
+ * What an operator does next about a key: wait while its attempt is in progress (`wait`) or until the sweep resumes it
+ * (`sweep`), resume or release it, or have the client send the request again (`send`); null for ready lists.
  *
  * A completed key without lists needs a release only if the client wants to send a different `market_id`, or its market has
  * been created since.

@@ -41,7 +41,7 @@ function formatUnresolved(keys: readonly KeySummary[]): string {
     left > 0 && `${count(left, 'key')} ${left === 1 ? 'needs' : 'need'} an operator`,
     due > 0 && `${count(due, 'key')} ${due === 1 ? 'waits' : 'wait'} for the sweep`,
   ];
-  return parts.filter(Boolean).join(', ') || 'No key needs an operator';
+  return parts.filter(Boolean).join(', ') || 'No readable key needs an operator';
 }
 
 /** Returns a line for each cause of a failure: its number of keys, and the range of their ages. */
@@ -56,8 +56,8 @@ function formatCauses(all: readonly KeySummary[], now: number): string {
 }
 
 /**
- * Says how to see all keys, and how to list the keys with the most frequent cause among those that need an operator. One
- * command can resume all keys with the same cause.
+ * Says how to see all keys. If no option selected them, and some need an operator, also says how to list the keys with the
+ * most frequent cause among these, because one command can resume all keys with the same cause.
  */
 export function formatRest(
   keys: readonly KeySummary[],
@@ -87,7 +87,7 @@ const getCommonFields = (key: KeySummary) => ({
     ? `${count(key.products_count, 'product')} for market ${quote(key.market_id)}`
     : `no lists, because no market matched ${quote(key.market_id)}`,
   currency: key.currency_differs
-    ? `The request named a different currency. The prices are stored under the market's, ${key.currency}, without conversion.`
+    ? `The request named a different currency. The lists use the market's, ${key.currency}, without conversion.`
     : null,
   'sweep due': key.next === 'sweep' && key.sweep_due_at !== null ? formatTime(key.sweep_due_at) : null,
   // The earlier failure of a completed key is only in the JSON.
@@ -101,10 +101,10 @@ export function formatKeyDetails(key: KeyDetails, now: number): string {
     ...getCommonFields(key),
     written: formatProgress(key),
     cause: key.status === 'completed' ? null : failure_cause,
-    tries: failed_tries === 0 ? null : `${failed_tries} failed without an operator`,
+    tries: failed_tries === 0 ? null : `${failed_tries} failed since the claim or the last resume by an operator`,
     payload: payload.usable
       ? `${count(payload.bytes, 'byte')}, ${quote(payload.name)}, ${payload.date}, ${payload.currency_iso}`
-      : `unusable (${payload.reason})${UNRESOLVED_STATUSES.some((status) => status === key.status) ? ', so the attempt can only be released' : ''}`,
+      : `unusable (${payload.reason})${UNRESOLVED_STATUSES.some((status) => status === key.status) ? ', so the attempt cannot be resumed' : ''}`,
     fingerprint: key.fingerprint,
     'document id': key.document_id,
     'request id': key.request_id,
@@ -124,14 +124,14 @@ const formatAction = ({ action, at, by, reason }: KeyRecord['actions'][number]):
   `${action} ${formatTime(at)} by ${by}: ${reason ?? 'no reason given'}`;
 
 const NEXT_STEPS: Record<NonNullable<NextStep>, string> = {
-  wait: 'wait until the attempt ends',
+  wait: 'wait while the attempt is in progress',
   sweep: 'wait for the sweep',
   resume: 'resume',
   release: 'release',
   send: 'the client can send the request again',
 };
 
-/** Returns the last line of `show`: the next command for the operator, or what happens without a command. Empty for ready lists. */
+/** Returns the last line of `show`: the next command, or the next step if that is not a command. Empty for ready lists. */
 export function formatNext({ boq_list_id, next }: KeyDetails, options: TargetOptions): string {
   if (next === null) return '';
   const verb = next === 'release' ? `release --reason '…'` : next;
@@ -172,7 +172,7 @@ function formatStatus({ status, since, lease_expires_at }: KeySummary, now: numb
 function formatProgress({ expected_forward_cost, price_list, products_count }: KeyDetails): Field {
   if (expected_forward_cost === null || price_list === null) return null;
   const format = ({ entries, status }: ListProgress, name: string) =>
-    `${formatNumber(entries)} of ${formatNumber(products_count)} ${name} (${status ?? 'no list document'})`;
+    `${formatNumber(entries)} of ${formatNumber(products_count)} ${name} (${status ?? 'no valid status'})`;
   return [format(expected_forward_cost, 'expected forward costs'), format(price_list, 'prices')];
 }
 

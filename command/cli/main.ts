@@ -18,7 +18,7 @@ import { Terminal, type Streams } from './terminal';
  */
 export async function runPriceLists(args: string[], streams: Streams, getSignal: () => AbortSignal): Promise<number> {
   const terminal = new Terminal(streams);
-  // Stays 2 if no action runs, because the parser has then printed an error.
+  // Each command replaces this code. If none runs, the parser throws.
   let exitCode = 2;
   const program = createProgram(terminal, async (run) => {
     exitCode = await runInProject(run, program.opts<TargetOptions>(), terminal, getSignal());

@@ -38,4 +38,4 @@ export async function writeNewFile(file: string, content: AsyncIterable<string> 
 const ALREADY_EXISTS = 'the file already exists';
 
 const describe = (file: string, reason: string): string =>
-  `${quote(file)} cannot be written: ${reason}. Name another file.`;
+  `${quote(file)} cannot be written: ${reason}. Correct this, or name another file.`;

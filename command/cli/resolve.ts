@@ -12,12 +12,12 @@ import { CommandError } from './errors';
 
 /** Why a key was not resumed or released, and what an operator can do. */
 const MESSAGES = {
-  key_in_progress: 'The attempt is in progress under another owner. Wait until it ends.',
+  key_in_progress: 'The attempt is in progress under another owner. Show the key to see how long its lease lasts.',
   key_deleted:
     'The key record was deleted after this command had read it. Run the audit, which names the documents that the attempt left.',
-  key_released: 'The key was released. The client can send the request again.',
-  key_in_review_again:
-    'The key changed after this command had read it, and requires review again. Show the key before you decide.',
+  key_released:
+    'The key was released. The client can send the request again, unless another request has claimed the key.',
+  key_in_review_again: 'The key changed after this command had read it. Show the key before you decide.',
   lists_ready: 'The lists of the key are ready, so there is nothing to release.',
 } as const;
 
@@ -45,7 +45,8 @@ export type Completion = Pick<Extract<KeyOutcome, { kind: 'completed' }>, 'respo
 
 /**
  * Resumes an attempt for an operator, if it requires review or its lease has expired. Afterwards its lists are ready
- * and the response is stored. A resume can be stopped at any point and repeated. If two run at the same time, one of them is rejected.
+ * and the response is stored. A resume can be stopped at any point and repeated. Of two that run at the same time, only
+ * one can own the attempt.
  *
  * @returns the stored response. `isOwn` is false if another process completed the key, so this resume did nothing or was overtaken
  * @throws ResolutionError; the error that ended the try, such as UnusablePayloadError; as `takeOver` does

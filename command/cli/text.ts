@@ -8,7 +8,10 @@ const VISIBLE =
 /** Returns whether a person sees a character in a terminal, a page or a spreadsheet. A space counts as seen. */
 export const isVisible = (character: string): boolean => VISIBLE.test(character);
 
-/** Escapes the characters of stored text that nobody sees, as JSON does, so that no terminal obeys them and no difference stays invisible. */
+/**
+ * Replaces the characters of stored text that nobody sees with escapes of JSON, so that no terminal obeys them and no
+ * difference stays invisible.
+ */
 export const escapeControls = (text: string): string => escapeUnless(isVisible, text);
 
 /** As {@link escapeControls}, but keeps line feeds. JSON text keeps its value. */

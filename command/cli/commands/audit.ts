@@ -61,7 +61,10 @@ function formatViolation(violation: Violation, targetOptions: TargetOptions): st
   return `${key}${escapeControls(path)} ${message}${examples}.${more}\n`;
 }
 
-/** Returns the command that shows the key or document; null if the document does not exist or a shell could read its id as code. */
+/**
+ * Returns the command that shows the key or document; null if the document does not exist, or if its id has a character other
+ * than letters, digits, hyphens and underscores, which a shell could read as code.
+ */
 function getCommand({ boq_list_id, path, rule }: Violation, targetOptions: TargetOptions): string | null {
   if (boq_list_id !== null && rule !== 'key_readable') return formatCommand('show', boq_list_id, targetOptions);
   return /^\w+\/[\w-]+$/.test(path) ? formatDocumentCommand('show', path, targetOptions) : null;

@@ -32,7 +32,7 @@ export async function findKey(id: string, context: CommandContext): Promise<Matc
     const documents = await read(() => findAttemptDocuments(db, id));
     const paths = documents.map(({ ref }) => ref.path).join(' and ');
     if (paths !== '')
-      throw new DocumentError(`No key refers to the existing ${paths}. This is a fault: report it.`, documents);
+      throw new DocumentError(`No key was found for the existing ${paths}. This is a fault: report it.`, documents);
     throw new CommandError(`No accepted request matches ${quoteId(id)}. Check the id, --project and --database.`);
   }
   if (others.length === 0) {
@@ -64,7 +64,7 @@ export function assertActionAllowed({ record, readAt }: ReadableKey): void {
   if (isLeaseHeld(record, readAt)) {
     const until = formatTime(record.lease_expires_at);
     throw new CommandError(
-      `An attempt on the key is in progress. Its lease lasts until ${until}. Wait until the attempt ends.`,
+      `An attempt on the key is in progress. Its lease lasts until ${until}. Wait at least until then.`,
     );
   }
 }

@@ -14,8 +14,8 @@ const KINDS = ['price_list', 'expected_forward_cost'] as const;
 type Prices = Partial<Record<(typeof KINDS)[number], number>>;
 
 /**
- * Writes both stored prices of each product as CSV, in Firestore's order of ids. A price that is missing or malformed gets an
- * empty cell.
+ * Writes the stored prices as CSV, with a row for each product that has an entry, in Firestore's order of ids. A price that is
+ * missing or malformed gets an empty cell.
  *
  * @throws CommandError if the key has no lists; as `readAllEntries`, `writeNewFile` and `writeCsv` do
  */

@@ -47,7 +47,7 @@ export async function report(options: ReportOptions, context: CommandContext): P
 }
 
 interface ReportRow extends RequestRow {
-  /** What an operator does next; null for ready lists, and if no readable key record describes the attempt. */
+  /** What an operator does next if the payload is usable; null for ready lists, and if no readable key record describes the attempt. */
   next: NextStep;
 }
 

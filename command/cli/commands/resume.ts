@@ -19,7 +19,7 @@ export interface ResumeOptions {
 
 /** The result for one of the given ids, or for a key that `--cause` finds. */
 interface ResumeResult {
-  /** The key; the id from the arguments if it leads to no key that can be resumed. */
+  /** The key; if an id fails before its resume begins, that id as it was given. */
   boq_list_id: string;
   /** `completed`: the key was already completed, or another process completed it during this resume. */
   result: 'resumed' | 'would_resume' | 'completed' | 'failed';
@@ -67,7 +67,8 @@ export async function resumeKeys(
     return failures === 0 ? 0 : 1;
   }
   if (pending.length > 0) await confirmResume(pending, options, context);
-  else if (options.cause !== undefined) context.terminal.printError(`No key failed for the cause ${options.cause}.\n`);
+  else if (options.cause !== undefined)
+    context.terminal.printError(`No key requires review for the cause ${options.cause}.\n`);
   const decision = { by: getOperatorName(options), reason: options.reason ?? null };
   for (const record of pending) {
     const { boq_list_id, products_count } = record;
@@ -117,7 +118,7 @@ function printResult(result: ResumeResult, { json }: ResumeOptions, { terminal }
   } else if (response === null) {
     terminal.printError(`${quoteId(boq_list_id)}: ${reason}\n`);
   } else {
-    const what = result.result === 'completed' ? 'was already completed' : 'resumed';
+    const what = result.result === 'completed' ? 'is already completed' : 'resumed';
     terminal.print(`${quoteId(boq_list_id)}: ${what}. The client gets: ${escapeJsonControls(response)}\n`);
   }
 }

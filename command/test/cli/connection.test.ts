@@ -9,7 +9,7 @@ import { cleanUp, temporaryFolder } from '../../../test/harness/local-server';
 import { useTestService } from '../../../test/harness/service';
 import { runCommand } from '../../../test/harness/command';
 
-/** Tests what the command says, and how soon, if it cannot reach the database. */
+/** Tests how the command finds its database, and what it says, and how soon, if it cannot reach the database. */
 
 const service = useTestService({});
 beforeEach(() => {
@@ -82,7 +82,7 @@ describe('the default project of .firebaserc', () => {
 });
 
 test.each(['FIRESTORE_PREFER_REST', 'GOOGLE_SDK_NODE_LOGGING', 'GOOGLE_API_USE_CLIENT_CERTIFICATE', 'GAE_SERVICE'])(
-  'the command ignores %s, which would end the command or print the headers of each call',
+  "the command ignores %s, a variable of Google's libraries",
   async (name) => {
     process.env[name] = name.endsWith('LOGGING') ? '*' : 'true';
     const { code, err } = await runCommand('list');
@@ -100,7 +100,7 @@ test('if the file of GOOGLE_APPLICATION_CREDENTIALS does not exist, the command 
   expect([code, out]).toEqual([1, '']);
   expect(err).toMatch(/^No usable Google credentials were found: \w.*\. /m);
   expect(err).toContain(
-    `Correct the file ${file}, which GOOGLE_APPLICATION_CREDENTIALS names, or unset that variable.`,
+    `If the network works, correct the file ${file}, which GOOGLE_APPLICATION_CREDENTIALS names, or unset that variable.`,
   );
   expect(err).not.toMatch(RAW);
   expect(err).not.toContain('gcloud');
@@ -123,7 +123,7 @@ test.each([
     7,
     'PERMISSION_DENIED',
     'Missing or insufficient permissions',
-    'Check --project and the role roles/datastore.user',
+    "Check --project and this account's role: roles/datastore.user",
   ],
   [
     PRODUCTION,
@@ -143,7 +143,7 @@ test.each([
 });
 
 test.each([
-  [PRODUCTION, /^Firestore does not respond .*Check the network, --project,/],
+  [PRODUCTION, /^Firestore gave no result .*Check the network, --project,/],
   [LOCAL, /^No Firestore responds at .*Start the local service/],
 ])('if the database at target %j does not respond, the command says so after 8 s', async (target, message) => {
   expect(await getReadError(target, () => new Promise<never>(() => undefined))).toMatch(message);
@@ -169,5 +169,5 @@ async function getReadError(target: Target, getAll: () => Promise<never>): Promi
 test('the command reaches a local database even if proxies are set', async () => {
   for (const name of ['http_proxy', 'https_proxy', 'grpc_proxy']) process.env[name] = `http://${NOWHERE}`;
   const { code, out } = await runCommand('list');
-  expect([code, out]).toEqual([0, 'No key needs an operator.\nNo attempt is in progress.\n']);
+  expect([code, out]).toEqual([0, 'No readable key needs an operator.\nNo attempt is in progress.\n']);
 });

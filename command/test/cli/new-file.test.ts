@@ -24,7 +24,7 @@ async function* repeat(line: string): AsyncGenerator<string> {
 }
 
 const refused = (reason: string) =>
-  new CommandError(`${JSON.stringify(file)} cannot be written: ${reason}. Name another file.`);
+  new CommandError(`${JSON.stringify(file)} cannot be written: ${reason}. Correct this, or name another file.`);
 
 test('of two writers that create one file at once, one writes all of it, and the other says that the file exists', async () => {
   const results = await Promise.allSettled([writeNewFile(file, repeat('a')), writeNewFile(file, repeat('b'))]);

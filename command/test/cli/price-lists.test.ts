@@ -68,7 +68,7 @@ test('list, show and resume take a failed attempt to ready lists', async () => {
     0,
     { boq_list_id: KEY, result: 'completed', reason: null, response },
   ]);
-  expect((await run('list')).out).toBe('No key needs an operator.\nNo attempt is in progress.\n');
+  expect((await run('list')).out).toBe('No readable key needs an operator.\nNo attempt is in progress.\n');
 });
 
 test('list and resume name an expired lease as the cause, whatever failed before, and resume names a key that is passed twice only once', async () => {
@@ -92,7 +92,7 @@ test('until the lease of an attempt expires, list does not show its key, and res
   expect((await run('list')).out).toMatch(/^1 key waits for the sweep, oldest first\.\n[^]* lease +expired at /);
   await getKey(KEY).update({ lease_expires_at: Date.now() + 60_000 });
   expect((await run('list')).out).toMatch(
-    /^No key needs an operator.\n1 attempt is in progress\. Its lease lasts until .*\n$/,
+    /^No readable key needs an operator.\n1 attempt is in progress\. Its lease lasts until .*\n$/,
   );
   expect((await run('list', '--status', 'completed', '--json')).err).not.toContain('in progress');
   expect(await run('resume', KEY, '--yes')).toMatchObject({ code: 1, err: containing('. Its lease lasts until ') });
@@ -135,9 +135,9 @@ test('an attempt without its whole payload can only be released', async () => {
   const { code, err } = await run('resume', KEY, '--yes');
   expect([code, err]).toEqual([
     1,
-    containing('The stored payload cannot be used: payload chunks are missing. Release the key.'),
+    containing('The stored payload cannot be used: payload chunks are missing. Release the key, unless'),
   ]);
-  expect((await run('show', KEY)).out).toContain('can only be released');
+  expect((await run('show', KEY)).out).toContain('cannot be resumed');
   expect((await run('release', KEY, '--reason', 'damaged', '--yes')).code).toBe(0);
   expect((await submit()).status).toBe(200);
 });
@@ -148,7 +148,7 @@ test('resume prints a line for each of several keys, and one that fails does not
   const { code, out, err } = await run('resume', 'un/known', KEY, 'other', '--yes');
   expect([code, err]).toEqual([1, containing('\n"un/known": No accepted request matches "un/known". ')]);
   expect(out.trim().split('\n')).toEqual([
-    `"other": was already completed. The client gets: ${text}`,
+    `"other": is already completed. The client gets: ${text}`,
     `"BOQ \\"7\\"": resumed. The client gets: ${(await submit()).text}`,
   ]);
 });
@@ -160,7 +160,7 @@ test('of two operators who resume a key at once, only the one whose resume is re
     first.push(run('resume', KEY, '--yes', '--by', 'ada', '--json'));
     await first[0];
   };
-  // After the query, the first read of the key record is the one by which the resume becomes the owner.
+  // The first read of documents checks the connection. So `ada` resumes the key before the command of `eve` reads it.
   const action = { kind: 'call', run: overtake } as const;
   service.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 1, action });
   const second = await run('resume', KEY, '--yes', '--by', 'eve', '--json');
@@ -186,7 +186,7 @@ test('resume and release say that a key is released or that its lists are ready,
   const { text } = await submit();
   expect(await run('resume', KEY)).toMatchObject({
     code: 0,
-    out: containing(`: was already completed. The client gets: ${text}`),
+    out: containing(`: is already completed. The client gets: ${text}`),
   });
   const nothing = '\nThe lists of the key are ready, so there is nothing to release.\n';
   expect(await run('release', KEY, '--reason', 'x')).toMatchObject({ code: 1, err: containing(nothing) });
@@ -255,7 +255,7 @@ describe('an id that another client has chosen as its own boq_list_id', () => {
     expect((await run('show', 'price_lists/2026')).code).toBe(0);
   });
 
-  test('is accepted if every record that it matches belongs to one key', async () => {
+  test('is accepted if its matches lead to only one existing key', async () => {
     await service.call('addPriceLists', { json: BODY, headers: { 'x-request-id': 'same' } });
     const json = createPriceListBody(1, { boq_list_id: 'same' });
     await service.call('addPriceLists', { json, headers: { 'x-request-id': 'same' } });
@@ -287,7 +287,7 @@ test('a printed command repeats the --project of the command that prints it', as
   expect(out).toContain(`show --project ${TEST_PROJECT} price_list_idempotency/${keyDocumentId(KEY)}\n`);
 });
 
-test('the commands that list and show name work as they are printed', async () => {
+test('the next command that list or show prints can be run as it is printed', async () => {
   const getNext = ({ out }: CommandOutput) =>
     /\nNext: npx --no -- price-lists (.*)\n$/.exec(out)?.[1]?.split(' ') ?? [];
   await failAttempt("it's $HOME");
@@ -309,7 +309,9 @@ test('list counts keys for an operator and keys for the sweep separately, and it
 
 test('show prints no earlier failure of a completed key, and no next command', async () => {
   await failAttempt(KEY);
-  expect((await run('show', KEY)).out).toMatch(/^ +failure +\S.*\n(.*\n)+ +tries +1 failed without an operator$/m);
+  expect((await run('show', KEY)).out).toMatch(
+    /^ +failure +\S.*\n(.*\n)+ +tries +1 failed since the claim or the last resume by an operator$/m,
+  );
   await run('resume', KEY, '--yes');
   const { out } = await run('show', KEY);
   expect(out).not.toMatch(/^ +(failure|cause|tries) /m);
@@ -321,13 +323,13 @@ test('show prints a list document to which no key refers, and calls it a fault',
   await service.db.doc('price_lists/alone').set({ status: 'ready' });
   const { code, out, err } = await run('show', 'price_lists/alone');
   expect([code, JSON.parse(out)]).toEqual([0, { path: 'price_lists/alone', fields: { status: 'ready' } }]);
-  const fault = 'No key refers to the existing price_lists/alone. This is a fault: report it.';
+  const fault = 'No key was found for the existing price_lists/alone. This is a fault: report it.';
   expect(err).toContain(fault);
   expect(await run('resume', 'alone')).toMatchObject({ code: 1, err: containing(fault) });
   for (const option of ['--payload', '--prices']) expect((await run('show', 'alone', option, '-')).code).toBe(1);
 });
 
-test('show prints each id with its type, the trace, and the id of the API key', async () => {
+test('show prints each id with its type, the trace, and the name of the API key', async () => {
   const trace = 'a'.repeat(32);
   await service.call('addPriceLists', {
     json: BODY,
@@ -359,7 +361,7 @@ test('show prints a key record that cannot be read, by its path too, and neither
   const { lists } = (await readRecord()) as Partial<KeyRecord>;
   await getKey(KEY).update({ lists: { ...lists, price_list_id: '__x__' } });
   const stored = await readRecord();
-  const warning = containing(`${getKey(KEY).path} cannot be read as a key record. Redeploy the version`);
+  const warning = containing(`${getKey(KEY).path} cannot be read as a key record. If another version`);
   expect(await run('list')).toMatchObject({ code: 0, out: containing('"other"'), err: warning });
   for (const args of [[KEY], [getKey(KEY).path]]) {
     const { code, out, err } = await run('show', ...args);

@@ -12,7 +12,7 @@ import { createPriceListBody } from '../../../test/harness/submissions';
 import { waitUntilFired } from '../../../test/harness/wait-for';
 import { runCommand } from '../../../test/harness/command';
 
-/** Tests the exit codes, signals and closed output of the command in its own process, as an operator runs it. */
+/** Tests the exit codes, signals and closed output of the command, mostly in its own process, as an operator runs it. */
 
 const { service, getKey, failAttempt } = usePriceListService();
 const folder = mkdtempSync(join(tmpdir(), 'command-'));
@@ -70,7 +70,7 @@ async function delayEntries(key: string, until?: Promise<unknown>) {
   });
 }
 
-test('Ctrl-C fails a resume without counting a failed try, ends the command within 8 s, and says who resumes the key', async () => {
+test('a resume that is stopped by Ctrl-C fails its attempt without counting a failed try, ends within 8 s, and says who resumes the key', async () => {
   await failAttempt('a');
   const hung = await delayEntries('a');
   const resume = start('resume', 'a', '--yes');

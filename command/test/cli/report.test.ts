@@ -188,13 +188,13 @@ test('show --prices says that a key without lists has none', async () => {
   expect([code, err]).toEqual([1, expect.stringContaining('The key has no lists, because no market matched.\n')]);
 });
 
-describe('keys that failed for different causes', () => {
+describe('with keys that failed for different causes', () => {
   beforeEach(async () => {
     await failAttempt('key 0', { failure_cause: 'error' });
     for (const key of ['key 1', 'key 2']) await failAttempt(key, { failure_cause: 'unavailable', failed_tries: 4 });
   });
 
-  test('list begins with the causes, shows the oldest keys, and says how to see more', async () => {
+  test('list prints the causes before the keys, shows the oldest keys, and says how to see more', async () => {
     await getKey('key 1').update({ updated_at: 1 });
     const { out } = await run('list', '--limit', '2');
     expect(out).toMatch(/^3 keys need an operator, oldest first\.\n\n {4}\w+ +\d keys?, /);
@@ -220,7 +220,7 @@ describe('keys that failed for different causes', () => {
     const none = await run('resume', '--cause', 'unavailable');
     expect(none).toMatchObject({
       code: 0,
-      err: expect.stringContaining('No key failed for the cause unavailable.') as string,
+      err: expect.stringContaining('No key requires review for the cause unavailable.') as string,
     });
     expect(await run('resume', 'a', '--cause', 'error')).toMatchObject({ code: 2 });
     expect(await run('resume')).toMatchObject({ code: 2 });
