@@ -46,7 +46,7 @@ export interface AuditReport {
    */
   without_lists: number;
   other_currency: number;
-  /** The number of current attempts with lists whose payload cannot be used, so their entries are only counted. */
+  /** The number of current attempts that have lists but no usable payload, so their entries are only counted. */
   not_compared: number;
   /** Approximate number of document reads that Firestore bills, without those of retries. */
   document_reads: number;

@@ -5,7 +5,7 @@
 export type Rule =
   | 'key_readable' // a key record can be read
   | 'key_record' // the fields of a key record fit its status
-  | 'sweep_due_at' // the due time follows from the other fields, or is missing after a report; a key that requires review does not stay due for an hour
+  | 'sweep_due_at' // the due time follows from the other fields, or is missing after a report; no key that requires review stays due for an hour
   | 'lease' // an attempt in progress has a lease of normal length, or one that expired a short time ago
   | 'response' // the stored response of a completed key has the values of its records
   | 'request' // an attempt has a request record with the same facts

@@ -9,7 +9,7 @@ const VISIBLE =
 export const isVisible = (character: string): boolean => VISIBLE.test(character);
 
 /**
- * Replaces the characters of stored text that nobody sees with escapes of JSON, so that no terminal obeys them and no
+ * Escapes the characters of stored text that nobody sees, in JSON's notation, so that no terminal obeys them and no
  * difference stays invisible.
  */
 export const escapeControls = (text: string): string => escapeUnless(isVisible, text);
