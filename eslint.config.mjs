@@ -92,6 +92,19 @@ export default defineConfig(
       ],
     },
   },
+  {
+    files: ['**/*.test.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            "CallExpression[callee.property.name='toMatchObject'] > .arguments ObjectExpression[properties.length=0]",
+          message: 'In toMatchObject, `{}` matches every object. Compare the object with toEqual.',
+        },
+      ],
+    },
+  },
   { files: ['**/*.mjs', '**/*.cjs'], ...tseslint.configs.disableTypeChecked },
   { files: ['**/*.cjs'], rules: { '@typescript-eslint/no-require-imports': 'off' } },
 );

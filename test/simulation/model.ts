@@ -157,7 +157,8 @@ export class ResponseModel {
  */
 function assertSweepPromise({ headers }: ApiError, states: readonly KeyState[]): void {
   if (headers['Retry-After'] === undefined) {
-    const needsOperator = (state: KeyState) => state !== undefined && !isSwept(state);
+    const needsOperator = (state: KeyState) =>
+      state?.status === 'released' || (state?.status === 'requires_review' && !isSwept(state));
     assert(states.some(needsOperator), 'without a Retry-After, the attempt needs an operator or was released');
     return;
   }

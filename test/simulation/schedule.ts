@@ -249,7 +249,7 @@ class Schedule {
 
   #checkReport(key: string, process: Process): void {
     const start = this.history.getReviewStart(key);
-    if (start === undefined) this.#fail(new Error(`${process.name} reports ${key}, which needs no operator`));
+    if (start === undefined) return this.#fail(new Error(`${process.name} reports ${key}, which needs no operator`));
     this.#reports.add(`${key} since ${start}`);
   }
 

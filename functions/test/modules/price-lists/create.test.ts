@@ -165,7 +165,9 @@ describe('a creation', () => {
   test('leaves a key record that names another key to an operator', async () => {
     await getKey().set({ ...createKeyRecord(), boq_list_id: 'boq-2' });
     const before = await readKey();
-    expect((await create()).result).toMatchObject({ code: 'review_required', headers: {}, needsOperator: true });
+    const created = await create();
+    expect(getRejection(created)).toEqual(['review_required', undefined]);
+    expect(created.result).toMatchObject({ needsOperator: true });
     expect(await readKey()).toEqual(before);
   });
 
@@ -273,8 +275,9 @@ describe('a lost reply', () => {
       await release((await readKey()) as unknown as KeyRecord, { by: 'operator', reason: null }, db);
     };
     database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action: { kind: 'call', run } });
-    const { result } = await create(body);
-    expect(result).toMatchObject({ code: 'review_required', headers: {}, needsOperator: false });
+    const created = await create(body);
+    expect(getRejection(created)).toEqual(['review_required', undefined]);
+    expect(created.result).toMatchObject({ needsOperator: false });
     expect(await readKey()).toMatchObject({ status: 'released' });
     expect((await database.client.collection('price_list_requests').get()).size).toBe(1);
   });
