@@ -31,7 +31,8 @@ const LEAVES = {
   'within 60 ms with a reset': async (socket: Socket) => delay(random.next() * 60).then(() => socket.resetAndDestroy()),
   'at once': (socket: Socket) => Promise.resolve(socket.destroy()),
   'at the first byte': (socket: Socket) => waitForEvent(socket, 'data').then(() => socket.resetAndDestroy()),
-  'at the end': (socket: Socket) => waitForEvent(socket, 'end').then(() => socket.resetAndDestroy()),
+  // Without a reset: while Node ends its side too, `resetAndDestroy` fails (EINVAL) and leaks the socket.
+  'at the end': (socket: Socket) => waitForEvent(socket, 'end').then(() => socket.destroy()),
 } satisfies Record<string, (socket: Socket) => Promise<unknown>>;
 
 /** Resolves at the event, or when the connection closes. */
@@ -64,7 +65,6 @@ async function leave(port: number, { method, headers, json }: Sent, encoding: st
   const head = Object.entries(all).map((header) => header.join(': '));
   socket.write([`${method} / HTTP/1.1`, ...head, '', body].join('\r\n'));
   await LEAVES[how](socket);
-  socket.destroy();
 }
 
 /** The collection of each operation that reads. */
@@ -120,7 +120,7 @@ function createCases(
   let lists = 0;
   const createList = (length: number) => () => {
     lists += 1;
-    return { method, json: createPriceListBody(2, { boq_list_id: `boq-${lists}`, name: 'n'.repeat(length) }) };
+    return { method, json: createPriceListBody(2, { boq_list_id: `left-${lists}`, name: 'n'.repeat(length) }) };
   };
   const invalid = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`product ${i}`, {}]));
   return [
@@ -166,6 +166,5 @@ test.concurrent.each(operationNames)(
 /** Returns whether an instance answers another client. */
 async function isServing(running: DeployedFunction, name: OperationName): Promise<boolean> {
   const { status } = await sendTo(running, name, operations[name].body);
-  // A client that left may have created another price list under the same key. The request then gets 409.
-  return running.alive() && [200, 409].includes(status);
+  return running.alive() && status === 200;
 }
