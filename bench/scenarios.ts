@@ -186,10 +186,10 @@ async function priceLists({ database, add, begin }: BenchContext, products: numb
 }
 
 /**
- * Limits the old space to the heap limit that Node sets in a container of 2 GiB. On a machine with more memory, Node would set a
- * higher limit and collect garbage less often, so the peak would be larger than in production.
+ * Limits the heap to what Node 24 uses at most in a container of 2 GiB (measured). On a machine with more memory, Node would
+ * set a higher limit and collect garbage less often, so the peak would be larger than in production.
  */
-const HEAP = { NODE_OPTIONS: `${MEMORY_PROBE_ENV.NODE_OPTIONS} --max-old-space-size=1072` };
+const HEAP = { NODE_OPTIONS: `${MEMORY_PROBE_ENV.NODE_OPTIONS} --max-heap-size=1120` };
 
 const { maxBytes } = PRICE_LISTS_BODY_LIMITS;
 
