@@ -148,8 +148,11 @@ def check(body, payload, allows_other_currency):
 base_url, api_key = os.environ.get("BASE_URL", ""), os.environ.get("API_KEY", "")
 if options not in ([], ["--allow-other-currency"]) or not api_key or not os.path.isfile(file):
     finish(64, "Usage: BASE_URL=https://... API_KEY=... python3 add-price-list.py [--allow-other-currency] FILE")
-with open(file, "rb") as opened:
-    content = opened.read()
+try:
+    with open(file, "rb") as opened:
+        content = opened.read()
+except OSError as error:
+    finish(64, f"The file cannot be read: {error}")
 look_for_duplicates(content)
 retrying = tenacity.Retrying(
     retry=tenacity.retry_if_exception_type(Transient),

@@ -26,7 +26,7 @@ header() {
 # The stream of jq has both of two equal identifiers, but its values have only one. A file that is not valid JSON passes, because the service rejects it.
 in_text=$(jq --null-input --stream 'reduce (inputs | select(length == 1 and (.[0] | length) == 3 and .[0][0] == "products")) as $_ (0; . + 1)' "$1" 2>/dev/null) &&
   kept=$(jq '.products | to_entries | map(select(.value | objects | length > 0)) | length' "$1" 2>/dev/null) && [[ $kept =~ ^[0-9]+$ && $in_text != "$kept" ]] &&
-  finish 1 'Correct it first: a product identifier occurs twice'
+  finish 1 'Correct it first: products or a product identifier occurs twice'
 
 for name in RETRY_SECONDS REQUEST_SECONDS; do
   [[ ${!name:-1} =~ ^[1-9][0-9]{0,5}$ ]] || finish 64 "$name must be a whole number of seconds from 1 to 999999"

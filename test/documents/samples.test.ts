@@ -302,6 +302,13 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
     server.close();
   });
 
+  tested(`a file that cannot be read gives exit code 64${because}`, async () => {
+    const stub = await startStub([created]);
+    // On Linux, a read of this file fails even for root.
+    expect((await run({ baseUrl: stub.url, file: '/proc/self/mem' })).code).toBe(64);
+    expect(stub.bodies).toEqual([]);
+  });
+
   tested(`empty times are accepted, and the request is retried${because}`, async () => {
     const stub = await startStub([busy('1'), created]);
     expect(await run({ baseUrl: stub.url, retrySeconds: '', requestSeconds: '' })).toMatchObject({ code: 0 });
