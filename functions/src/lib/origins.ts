@@ -8,10 +8,10 @@ export function findOriginProblem(origin: string): string | undefined {
 }
 
 /**
- * Letters, digits, hyphens and single dots, or an IPv6 address. Other hosts usually come from mistakes, such as a variable
+ * Letters, digits, hyphens, underscores and single dots, or an IPv6 address. Other hosts usually come from mistakes, such as a variable
  * that no shell expanded.
  */
-const HOST = /^(\[[\da-f:]+\]|[a-z\d-]+(\.[a-z\d-]+)*\.?)$/;
+const HOST = /^(\[[\da-f:]+\]|[\w-]+(\.[\w-]+)*\.?)$/;
 
 function isSendable(origin: string): boolean {
   // Pages without an origin of their own, such as local files, send `null`.
