@@ -55,8 +55,7 @@ export class Attempt {
 
   async #renew(): Promise<void> {
     const outcome = await applyEvent(this.key, { kind: 'renew', attempt: this.record });
-    if (outcome.kind !== 'owned')
-      throw new LoggableError('the lease expired and another event was applied, or someone changed the key record');
+    if (outcome.kind !== 'owned') throw new LoggableError(`the attempt no longer owns its key: ${outcome.kind}`);
     this.#heldUntil = outcome.heldUntil;
   }
 }

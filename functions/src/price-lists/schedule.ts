@@ -24,9 +24,7 @@ function getResumeDelayMs({ failure_cause, failed_tries }: KeyRecord): number | 
 export const canResumeAutomatically = (record: KeyRecord): boolean => getResumeDelayMs(record) !== undefined;
 
 export const describeSweepObstacle = ({ failure, failed_tries, failure_cause }: KeyRecord): string =>
-  failure_cause === 'error'
-    ? `the failure is not transient: ${failure}`
-    : `the attempt failed ${failed_tries} times without an operator`;
+  failure_cause === 'error' ? `the failure is not transient: ${failure}` : `the attempt failed ${failed_tries} times`;
 
 /**
  * Returns the time from which the sweep resumes an attempt, in Unix milliseconds; null for never. For an attempt in progress,
