@@ -136,7 +136,9 @@ function checkPayload(attempt: KeyRecord, payload: StoredPayload, request: Field
   const names = findDifferences({ boq_list_id, market_id, name, date }, { ...info });
   const violations = names.length === 0 ? [] : [report('payload', `differs from its attempt: ${names.join(', ')}`)];
   if (products.ids.length !== products_count)
-    violations.push(report('payload', `has ${products.ids.length} products, but its attempt has ${products_count}`));
+    violations.push(
+      report('payload', `has the wrong number of products: ${products.ids.length} instead of ${products_count}`),
+    );
   return violations;
 }
 
@@ -178,13 +180,16 @@ function checkList(
   const violations = checkListDocument(attempt, lists, kind, document);
   const report = createReporter(boq_list_id, `${path}/${subcollections.products}`);
   const isWrongCount = status === 'completed' ? entryCount !== products_count : entryCount > products_count;
-  if (isWrongCount) violations.push(report('entry_count', `has ${entryCount} entries for ${products_count} products`));
+  if (isWrongCount)
+    violations.push(
+      report('entry_count', `has the wrong number of entries: ${entryCount} instead of ${products_count}`),
+    );
   if (entries === null) return violations;
   const { missing, different, extra } = entries;
   const add = (ids: readonly string[], what: string) => {
     if (ids.length === 0) return;
     const products = ids.slice(0, MAX_EXAMPLES);
-    violations.push({ ...report('entry_values', `has ${ids.length} ${what}`), products });
+    violations.push({ ...report('entry_values', `has ${what}: ${ids.length}`), products });
   };
   if (status === 'completed') add(missing, 'products without an entry');
   add(different, 'entries that differ from the payload');
@@ -206,7 +211,7 @@ function checkListDocument(attempt: KeyRecord, lists: KeyLists, kind: ListKind, 
   }
   const differing = findDifferences(expected, stored);
   const others = Object.keys(stored).filter((name) => !Object.hasOwn(expected, name)).length;
-  if (others > 0) differing.push(`${others} unexpected fields`);
+  if (others > 0) differing.push(`unexpected fields: ${others}`);
   if (differing.length > 0)
     violations.push(report('list_document', `differs from its attempt: ${differing.join(', ')}`));
   return violations;

@@ -18,14 +18,16 @@ const READ_TIMEOUT_MS = 8_000;
 
 /** @throws CommandError that says what to check, within 15 s; the signal's reason */
 export async function assertReachable(target: Target, db: Database, context: WorkContext): Promise<void> {
-  if (target.address === undefined) await assertCredentials();
+  if (target.address === undefined) await assertCredentials(context.signal);
   await assertReadable(target, db, context);
 }
 
-async function assertCredentials(): Promise<void> {
+async function assertCredentials(signal: AbortSignal): Promise<void> {
+  const ends = AbortSignal.any([signal, AbortSignal.timeout(CREDENTIALS_TIMEOUT_MS)]);
   try {
-    await abortable(AbortSignal.timeout(CREDENTIALS_TIMEOUT_MS), () => applicationDefault().getAccessToken());
+    await abortable(ends, () => applicationDefault().getAccessToken());
   } catch (error) {
+    signal.throwIfAborted();
     throw new CommandError(describeCredentials(error instanceof Error ? error.message : String(error)));
   }
 }

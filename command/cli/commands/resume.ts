@@ -2,7 +2,7 @@ import { selectKeys, UNRESOLVED_STATUSES } from '../../records/find';
 import type { FailureCause, KeyRecord } from '../../../functions/src/lib/schemas/key-record';
 import { settleLease } from '../../../functions/src/price-lists/key';
 import { ResolutionError, resume } from '../resolve';
-import { describeError } from '../errors';
+import { describeError, describeUnreadable } from '../errors';
 import { count, escapeControls, escapeJsonControls, quoteId } from '../text';
 import { readKeys } from './list';
 import { assertActionAllowed, findKey, getOperatorName, toJsonLine, type CommandContext } from './context';
@@ -83,7 +83,8 @@ export async function resumeKeys(
 
 /** Finds the keys whose attempt failed for a cause, oldest first. */
 async function findFailed(cause: FailureCause, context: CommandContext): Promise<KeyRecord[]> {
-  const { keys } = await readKeys(selectKeys(context.db, UNRESOLVED_STATUSES), context);
+  const { keys, unreadable } = await readKeys(selectKeys(context.db, UNRESOLVED_STATUSES), context);
+  for (const path of unreadable) context.terminal.printError(`${describeUnreadable(path)}\n`);
   const records = keys.map(({ record, readAt }) => settleLease(record, readAt));
   const failed = records.filter(({ status, failure_cause }) => status === 'requires_review' && failure_cause === cause);
   return failed.sort((a, b) => a.updated_at - b.updated_at);

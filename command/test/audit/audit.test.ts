@@ -284,7 +284,14 @@ test.each<[Status, Kind, update: Fields | 'deleted', Rule, of: Kind, message: st
     'payload',
     'differs from its attempt: name, date',
   ],
-  ['requires_review', 'key', { products_count: 10 }, 'payload', 'payload', 'has 11 products, but its attempt has 10'],
+  [
+    'requires_review',
+    'key',
+    { products_count: 10 },
+    'payload',
+    'payload',
+    'has the wrong number of products: 11 instead of 10',
+  ],
   ['completed', 'key', { response: '{' }, 'response', 'key', 'has a response that is not a JSON object'],
   ['completed', 'key', { response: '1' }, 'response', 'key', 'has a response that is not a JSON object'],
   ['completed', 'key', { response: 'null' }, 'response', 'key', 'has a response that is not a JSON object'],
@@ -451,7 +458,7 @@ describe.each(['costs', 'prices'] as const)('a list of %s', (list) => {
     for (const name of ['created_at', 'updated_at', 'currency', 'market_id', 'market_iso', 'name'])
       expectNames({ [name]: 'x' }, name);
     expectNames({ new_date: { year: 2026, month: 7 } }, 'new_date');
-    expectNames({ name: DELETED, more: 1, others: 2 }, 'name, 2 unexpected fields');
+    expectNames({ name: DELETED, more: 1, others: 2 }, 'name, unexpected fields: 2');
   });
 
   test.each<[Status, string]>([
@@ -474,7 +481,7 @@ describe.each(['costs', 'prices'] as const)('a list of %s', (list) => {
 describe('the entries of a list', () => {
   const PRICE = { price_list_price: 1 };
 
-  const DIFFERENT = 'has 1 entries that differ from the payload';
+  const DIFFERENT = 'has entries that differ from the payload: 1';
 
   test.each([
     ['another price', { price_list_price: 17 }],
@@ -506,18 +513,18 @@ describe('the entries of a list', () => {
     for (let i = 0; i < PRODUCTS; i += 1) await database.client.doc(`${path}/product-${i}`).delete();
     await set(`${path}/extra`, {});
     expect((await runAudit()).violations).toMatchObject([
-      { rule: 'entry_count', path, message: `has 1 entries for ${PRODUCTS} products` },
+      { rule: 'entry_count', path, message: `has the wrong number of entries: 1 instead of ${PRODUCTS}` },
       {
         rule: 'entry_values',
-        message: `has ${PRODUCTS} products without an entry`,
+        message: `has products without an entry: ${PRODUCTS}`,
         products: ['product-0', 'product-1', 'product-10'],
       },
-      { rule: 'entry_values', message: 'has 1 entries that are not in the payload', products: ['extra'] },
+      { rule: 'entry_values', message: 'has entries that are not in the payload: 1', products: ['extra'] },
     ]);
     let turn = 0;
     const random = () => (turn++ % PRODUCTS) / PRODUCTS;
     const { violations } = await runAudit(2, { random });
-    expect(violations.map(({ message }) => message)).toContain('has 2 products without an entry');
+    expect(violations.map(({ message }) => message)).toContain('has products without an entry: 2');
   });
 
   test('of an attempt whose key requires review can be missing, but not outnumber its products', async () => {
@@ -528,8 +535,8 @@ describe('the entries of a list', () => {
     expect((await runAudit()).found).toEqual([]);
     for (const id of ['x', 'y']) await set(`${path}/${id}`, PRICE);
     expect((await runAudit()).found).toEqual([
-      ['entry_count', 'a', path, `has ${PRODUCTS + 1} entries for ${PRODUCTS} products`],
-      ['entry_values', 'a', path, 'has 2 entries that are not in the payload'],
+      ['entry_count', 'a', path, `has the wrong number of entries: ${PRODUCTS + 1} instead of ${PRODUCTS}`],
+      ['entry_values', 'a', path, 'has entries that are not in the payload: 2'],
     ]);
   });
 });

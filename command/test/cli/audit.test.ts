@@ -31,7 +31,7 @@ test('the audit prints each violation with a command that shows more, and exits 
   await service.db.doc(`price_list_idempotency/${unreadable}`).set({ schema_version: 2 });
 
   const violation = { event: 'audit_violation', severity: 'ERROR' };
-  const message = 'has 1 entries that differ from the payload';
+  const message = 'has entries that differ from the payload: 1';
   const { code, lines } = await audit('--full');
   expect(code).toBe(1);
   expect(lines).toHaveLength(3);

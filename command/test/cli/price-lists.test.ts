@@ -153,24 +153,27 @@ test('resume prints a line for each of several keys, and one that fails does not
   ]);
 });
 
-test('of two operators who resume a key at once, only the one whose resume is recorded is told that the key was resumed', async () => {
-  await failAttempt(KEY);
-  const first: Promise<CommandOutput>[] = [];
-  const overtake = async () => {
-    first.push(run('resume', KEY, '--yes', '--by', 'ada', '--json'));
-    await first[0];
-  };
-  // The first read of documents checks the connection. So `ada` resumes the key before the command of `eve` reads it.
-  const action = { kind: 'call', run: overtake } as const;
-  service.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 1, action });
-  const second = await run('resume', KEY, '--yes', '--by', 'eve', '--json');
-  const outputs = [await first[0], second].map(
-    (output) => (JSON.parse(output?.out ?? '') as { result: string }).result,
-  );
-  expect(outputs).toEqual(['resumed', 'completed']);
-  expect((await readRecord())['actions']).toMatchObject([{ by: 'ada' }]);
-  await expectReady();
-});
+// The first read checks the connection, and the last one is that of the resume's own transition.
+test.each([1, 2, 3, 4])(
+  'of two operators who resume a key at once, only the one whose resume is recorded is told that the key was resumed (before read %i of the other)',
+  async (nth) => {
+    await failAttempt(KEY);
+    const first: Promise<CommandOutput>[] = [];
+    const overtake = async () => {
+      first.push(run('resume', KEY, '--yes', '--by', 'ada', '--json'));
+      await first[0];
+    };
+    const action = { kind: 'call', run: overtake } as const;
+    service.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth, action });
+    const second = await run('resume', KEY, '--yes', '--by', 'eve', '--json');
+    const outputs = [await first[0], second].map(
+      (output) => (JSON.parse(output?.out ?? '') as { result: string }).result,
+    );
+    expect(outputs).toEqual(['resumed', 'completed']);
+    expect((await readRecord())['actions']).toMatchObject([{ by: 'ada' }]);
+    await expectReady();
+  },
+);
 
 test('resume --json prints a line with the key for each of several keys, even for a failure', async () => {
   await failAttempt(KEY);
@@ -363,6 +366,7 @@ test('show prints a key record that cannot be read, by its path too, and neither
   const stored = await readRecord();
   const warning = containing(`${getKey(KEY).path} cannot be read as a key record. If another version`);
   expect(await run('list')).toMatchObject({ code: 0, out: containing('"other"'), err: warning });
+  expect(await run('resume', '--cause', 'timeout', '--dry-run')).toMatchObject({ code: 0, err: warning });
   for (const args of [[KEY], [getKey(KEY).path]]) {
     const { code, out, err } = await run('show', ...args);
     expect([code, JSON.parse(out), err]).toEqual([0, { path: getKey(KEY).path, fields: stored }, warning]);
