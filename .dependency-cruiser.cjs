@@ -27,7 +27,10 @@ const LAYERS = {
 /** Returns a pattern for the files of a package. */
 const inPackage = (name, files = '') => `node_modules/${name}/${files}`;
 
-/** The packages that a part of functions/src may import. A part that is not here may import none. */
+/**
+ * The packages that a part of functions/src may import. A part that is not here may import none,
+ * except types of firebase-admin in lib/repositories.
+ */
 const PACKAGES = {
   '[^/]+\\.ts$': [inPackage('firebase-functions', '.*scheduler')],
   'lib/config\\.ts$': [inPackage('firebase-functions', '.*params')],
@@ -39,7 +42,7 @@ const PACKAGES = {
   'lib/firestore/generated/': [inPackage('long')],
 };
 
-/** The modules of Node that functions/src may import. None of them starts programs, opens connections or reads files. */
+/** The modules of Node that functions/src may import. None of them starts programs or reads files. */
 const NODE = '^(node:)?(buffer|crypto|diagnostics_channel|domain|http|stream|timers|util|zlib)(/|$)';
 
 const outside = [
@@ -54,7 +57,7 @@ const outside = [
   },
 ];
 
-/** What each part of functions/src may import from functions/src. A file that no part covers may import nothing. */
+/** What each part of functions/src may import from functions/src. A file that no part covers may import only modules of Node. */
 const PARTS = {
   '[^/]+\\.ts$': ['.'],
   'lib/[^/]+\\.ts$': [GROUND],
@@ -74,9 +77,10 @@ const layers = Object.entries(PARTS).map(([part, allowed]) => ({
 /**
  * What each of these folders, the rooms, may import from other folders, as patterns of paths. A room imports only rooms to its right:
  *
- *     bench, deploy -> dev -> command -> functions/src, and emulator, which imports nothing
+ *     bench, deploy -> dev -> command -> functions, and emulator, which imports nothing
  *
- * Only tests import tests. Tests may import every room except bench. The tests of emulator import only emulator.
+ * Only tests import tests. The tests of emulator import only emulator. Other tests may import every room except bench, and of
+ * emulator only its public API.
  */
 const ROOMS = {
   'command/bin': ['command/cli/', 'functions/node-version\\.cjs'],
@@ -124,7 +128,7 @@ const emulatorFolders = Object.entries(EMULATOR_FOLDERS).map(([folder, allowed])
   to: { path: '^emulator/', pathNot: `${EMULATOR}(${[folder, ...allowed].join('|')})/` },
 }));
 
-/** The packages that a package.json names, and parts of two of them. */
+/** The packages that these package.json files name, and packages that jest and protobufjs bring. */
 const DECLARED = [
   ...['.', 'functions', 'command', 'emulator'].flatMap((folder) => {
     const { dependencies, devDependencies } = require(`./${folder}/package.json`);
@@ -133,7 +137,7 @@ const DECLARED = [
   ...['jest-environment-node', '@jest/test-sequencer', 'long'],
 ];
 
-/** The files that start programs. Tests use dev/run/programs.ts, which creates the environment of each program. */
+/** The files that load child_process. Tests outside emulator use dev/run/programs.ts, which creates the environment of each program. */
 const STARTERS =
   '^(bench/stack\\.ts|deploy/(release-check|check/manifest)\\.ts|dev/(check|link-node)\\.mjs|dev/build/build\\.mjs|dev/server/dev\\.ts|dev/run/(deployed|programs)\\.ts|emulator/test/support\\.ts)$';
 
@@ -151,7 +155,7 @@ module.exports = {
     },
     {
       name: 'operations-are-the-top',
-      comment: 'Only index.ts imports the file of an operation.',
+      comment: 'In functions/src, only index.ts imports the file of an operation.',
       severity: 'error',
       from: { path: SRC, pathNot: `${SRC}index\\.ts$` },
       to: { path: `${SRC}[^/]+\\.ts$` },
@@ -165,14 +169,14 @@ module.exports = {
     },
     {
       name: 'declared-packages',
-      comment: 'A package.json of the repository names each package that code imports.',
+      comment: 'Code imports only the packages of DECLARED. Name a new package in a package.json.',
       severity: 'error',
       from: { path: HERE },
       to: { path: 'node_modules/', pathNot: `node_modules/(${DECLARED.join('|')})/` },
     },
     {
       name: 'starters-of-programs',
-      comment: 'Only the files of STARTERS start programs or processes.',
+      comment: 'Only the files of STARTERS load child_process or cluster.',
       severity: 'error',
       from: { path: HERE, pathNot: STARTERS },
       to: { path: '^(node:)?(child_process|cluster)$', dependencyTypesNot: ['type-only'] },
@@ -180,7 +184,8 @@ module.exports = {
     ...rooms,
     {
       name: 'every-folder-is-a-room',
-      comment: 'A folder that imports more of the repository than dev/program must be in ROOMS.',
+      comment:
+        'Of the folders that ROOMS lacks, only functions/src, docs and tests import more of the repository than dev/program.',
       severity: 'error',
       from: { path: HERE, pathNot: `${SRC}|^(${Object.keys(ROOMS).join('|')})/|${TESTS}|^docs/` },
       to: { path: HERE, pathNot: '^dev/program' },

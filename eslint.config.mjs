@@ -2,7 +2,7 @@ import { defineConfig } from 'eslint/config';
 import regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 
-/** What reads the time of day. A global object could reach `Date` by its name. */
+/** What reads the time of day. Through a global object, code could reach `Date` too. */
 const OTHER_CLOCKS = ['Date', 'globalThis', 'global'].map((name) => ({
   name,
   message: 'Use the read time of a snapshot for stored times, and `clock.elapsedMs()` for elapsed time.',
@@ -10,7 +10,7 @@ const OTHER_CLOCKS = ['Date', 'globalThis', 'global'].map((name) => ({
 
 const PROCESS = {
   name: 'process',
-  message: 'Only lib/config.ts reads settings from the environment, and only lib/instance/start.ts ends the process.',
+  message: 'Read settings from the environment in lib/config.ts, and end the process in lib/instance/start.ts.',
 };
 
 export default defineConfig(
@@ -76,7 +76,7 @@ export default defineConfig(
         'error',
         {
           selector: 'ImportDeclaration[source.value=/^zod/] > :not(ImportNamespaceSpecifier, Literal)',
-          message: "Use `import * as z`: `z` brings every language's messages into the bundle.",
+          message: "Use `import * as z`: the export `z` brings every language's messages into the bundle.",
         },
         {
           selector: "MemberExpression[object.name='performance'][property.name!='now']",

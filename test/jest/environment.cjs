@@ -6,7 +6,7 @@ const { createProgramEnvironment } = require('../../dev/run/programs');
 /** The service subscribes to this channel until its process ends. */
 const requests = channel('http.server.request.start');
 
-/** Variables that a suite has and a program does not: those of Jest, and the settings of the suites. */
+/** Variables that a suite inherits and a program does not: those of Jest, and the settings of the suites. */
 const OF_SUITES =
   /^(JEST_WORKER_ID|NODE_ENV|DEPLOY_PACKAGE|PYTHON|CHROMIUM_PATH|TEST_FIRESTORE|SEED|(FUZZ|SIMULATION)_\w+)$/;
 
