@@ -88,7 +88,7 @@ describe.each(['attest', 'publish'])('the job %s fails', (job) => {
 
 test.each<[string, Files]>([
   ['another archive', { 'partner-v1.2.3.tgz': 'a program that sends the API key elsewhere' }],
-  ['no archive', { 'partner-v1.2.3.tgz': '' }],
+  ['an empty archive', { 'partner-v1.2.3.tgz': '' }],
 ])('the job publish fails if the artifact for partners has %s', (_, partner) => {
   expect(runJob('publish', /gh /, build({}, partner))).not.toBe(0);
 });

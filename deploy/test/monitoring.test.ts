@@ -10,8 +10,8 @@ import { useTestService, type LogLine } from '../../test/harness/service';
 import { createPriceListBody } from '../../test/harness/submissions';
 
 /**
- * Checks that each name in a file of deploy/monitoring exists: in a line that the service or the audit logs, in another of these
- * files, or in the runbook. What Google does with the files is not tested.
+ * Checks that the names in the files of deploy/monitoring, unless Google or audit.yml defines them, exist: in a line that the
+ * service or the audit logs, in another of these files, or in the runbook. What Google does with the files is not tested.
  */
 
 const paths = globSync('deploy/monitoring/**/*.json').sort();
@@ -90,13 +90,13 @@ test.each(paths)('%s: every field, label and text has been logged, or Google or 
 
 const PATTERN = /\b(?:jsonPayload|metric\.label)\.(\w+)=(?:~|monitoring\.regex\.full_match\()"([^"]*)"/g;
 
-test.each(paths)('%s: every pattern matches a text that has been logged', (path) => {
+test.each(paths)('%s: every pattern for jsonPayload or metric.label matches a logged text', (path) => {
   for (const [, name = '', pattern = ''] of readTexts(path).matchAll(PATTERN)) {
     expect([...(values.get(name) ?? [])].join('\n')).toMatch(new RegExp(pattern, 'm'));
   }
 });
 
-test.each(paths)('%s: every metric exists, and has the labels that the file names', (path) => {
+test.each(paths)('%s: every log-based metric exists, and has the labels that the file names', (path) => {
   const text = readTexts(path);
   const metrics = [...text.matchAll(/user[/_](\w+?)(?:_sum|_count)?["{]/g)].map(
     ([, name]) => readJson(`deploy/monitoring/metrics/${name}.json`) as { labelExtractors?: object },
@@ -106,7 +106,7 @@ test.each(paths)('%s: every metric exists, and has the labels that the file name
   expect([...labels, 'service_name', 'monitored_resource', 'check_id']).toEqual(expect.arrayContaining(named));
 });
 
-test.each(policies)('%s: the objectives, the variables of the text and the section of the runbook exist', (path) => {
+test.each(policies)('%s: the objectives, the extracted labels and the section of the runbook exist', (path) => {
   const text = readTexts(path);
   for (const [, objective] of text.matchAll(/serviceLevelObjectives\/([\w-]+)/g)) {
     expect(paths).toContain(`deploy/monitoring/slos/${objective}.json`);

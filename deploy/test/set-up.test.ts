@@ -11,7 +11,7 @@ import { readDeployManifest } from '../check/manifest';
 
 const PROJECT = 'my-project';
 
-/** Fails the call whose number is in REFUSE. A command that creates what exists already fails too, as Google's commands do. */
+/** Fails the call whose number is in REFUSE. A command that creates what exists already fails too, as most of Google's commands do. */
 const STUB = `#!/bin/bash
 cd "$STATE"
 call="\${0##*/} $*"
@@ -162,7 +162,7 @@ test('without --apply, the script changes nothing, and prints commands that set 
   expect(readState()).toEqual(sortLines(whole));
 });
 
-test('whichever call is refused, the script fails and changes nothing more, and the next run completes the set-up', () => {
+test('whichever call is refused, the script fails and changes nothing more, and after a refused change, the next run completes the set-up', () => {
   const { calls } = run(['--apply']);
   for (const [i, call] of calls.entries()) {
     write(EMPTY);

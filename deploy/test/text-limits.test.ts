@@ -6,8 +6,8 @@ import { operationNames } from '../../dev/run/operations';
 import { takeConsoleLines } from '../../test/harness/console';
 
 /**
- * Compares the longest text of each kind that this repository sends to Google with Google's limit. The limits of monitoring are
- * in comments of google/monitoring/v3/alert.proto, service.proto and google/logging/v2/logging_metrics.proto.
+ * Compares the longest text of several kinds that this repository sends to Google with Google's limit. The limits of monitoring
+ * are in comments of google/monitoring/v3/alert.proto and google/logging/v2/logging_metrics.proto.
  */
 
 const readAll = (kind: string) =>
@@ -56,7 +56,7 @@ test.each<[what: string, limit: number, sent: number]>([
   expect(sent).toBeLessThanOrEqual(limit);
 });
 
-test('whatever is logged, a log line stays below the 256 KiB that an entry can have, and a label below 1,024 characters', () => {
+test('the longest log line of a request fits an entry of 256 KiB, and what a client chooses in it fits a label of 1,024 characters', () => {
   const lines: string[] = [];
   takeConsoleLines(([line]) => lines.push(String(line)) > 0);
   // A request logs what a client chooses only in these fields. The other fields are numbers, ids, or texts of the service.

@@ -12,7 +12,7 @@ import {
   type LocalServer,
 } from '../../test/harness/local-server';
 
-/** Tests `npm run verify` against `npm start`. */
+/** Tests `npm run verify` against `npm start` and a stub. */
 
 function writeKeyFile(content: string | Buffer): string {
   const file = join(temporaryFolder(), 'key');

@@ -53,7 +53,7 @@ const hasRights = ({ permissions = {}, ...job }: { permissions?: Record<string, 
 
 const withRights = jobs.filter(hasRights);
 
-// The build of a release has no rights, but decides what is signed.
+// The build of a release has no rights, but decides what is published.
 const privileged = [...withRights, ...jobs.filter(({ name }) => name === 'release.yml build')];
 
 test('each job or its workflow states the permissions of the job, and no checkout keeps a token', () => {
