@@ -6,7 +6,7 @@
 set -euo pipefail
 [ $# = 2 ] || { sed -n 2,5p "$0"; exit 64; }
 project=$1 channel=$2
-gcloud monitoring policies create --help > /dev/null 2>&1 || { echo 'This gcloud is too old: run gcloud components update.' >&2; exit 1; }
+gcloud monitoring policies create --help > /dev/null 2>&1 || { echo 'gcloud is missing or too old. Install it, or run gcloud components update.' >&2; exit 1; }
 CDPATH='' cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT
@@ -93,6 +93,6 @@ if try "$folder/dashboard.json" gcloud monitoring dashboards create --config-fro
 fi
 
 if [ -n "$refused" ]; then
-  printf '\nGoogle refused these files:\n%s' "$refused" >&2
+  printf '\nGoogle did not accept these files:\n%s' "$refused" >&2
   exit 1
 fi

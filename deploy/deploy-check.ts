@@ -11,7 +11,7 @@ import { readParameters } from './check/parameters';
 const USAGE = `Usage: npm run deploy:check -- --project <project>
 
 Checks, before a deployment, what only this service knows: the API keys, the parameters, the database of the indexes, and a pause of
-price lists. Changes nothing. deploy/set-up.sh compares the project itself with what the service needs.
+price lists. Changes nothing in the project. deploy/set-up.sh compares the project itself with what the service needs.
 
 Exit code: 0 nothing has to be corrected, 1 something has to be corrected or the program failed, 2 something could not be checked, 64 wrong usage.
 A warning does not change the exit code.`;
@@ -23,7 +23,10 @@ async function main(): Promise<number> {
   const google = createGoogleClient(project, token, endpoint);
   const findings = await runChecks(await readDeployment(project), google);
   if (token === undefined)
-    console.error('No Google credentials: only this folder is checked. Run: gcloud auth application-default login\n');
+    console.error(
+      'No usable Google credentials: only this folder is checked. If the network works, correct the file that ' +
+        'GOOGLE_APPLICATION_CREDENTIALS names, or without that variable run: gcloud auth application-default login\n',
+    );
   console.log(formatFindings(findings));
   if (findings.some(({ kind }) => kind === 'missing')) return 1;
   return findings.some(({ kind }) => kind === 'unknown') ? 2 : 0;
@@ -43,7 +46,7 @@ function readProject(): string {
 const firebaseJsonSchema = z.object({ firestore: z.object({ database: z.string() }) });
 
 async function readDeployment(projectId: string): Promise<Deployment> {
-  // Reads firebase.json at run time, because deploy.yml sets the database in it after it has bundled this program.
+  // Reads firebase.json at run time, because deploy.yml bundles this program before it sets the database in that file.
   const text = readFileSync('firebase.json', 'utf8');
   const { firestore } = parseOutsideJson(text, firebaseJsonSchema, 'the "database" of "firestore" in firebase.json');
   const manifest = await readDeployManifest('functions/dist');

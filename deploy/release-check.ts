@@ -14,7 +14,7 @@ Checks what a change must pass besides .ci/run:
 1. If a tag is given, the versions agree with it.
 2. The API description breaks no client of an earlier revision, except for the breaks in deploy/accepted-breaks.json.
 
---with  the earlier revision (default: the newest earlier tag v…, or the parent commit if there is no tag)`;
+--with  the earlier revision (default: the newest earlier tag v…, or the parent commit if there is none)`;
 
 /**
  * Deliberate breaks, each with its reason, by the names that this program prints. A line counts only if the earlier revision lacks

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Compares a project with what the service needs, and prints what is left to do, in order: commands, and as comments what a
-# person has to decide. With --apply it runs the commands. Run it again at any time: it prints what has changed since. It removes nothing,
+# person has to decide. With --apply it runs the commands. Run it again at any time: it prints what is left then. It removes nothing,
 # because other systems may need what the project has.
 # Usage: deploy/set-up.sh [--apply] [--keep-rules] [--database ID] PROJECT
 #   --keep-rules   the project keeps its own Firestore rules (docs/deployment.md#in-a-shared-project)
 #   --database ID  the database of the parameter DATABASE_ID, by default (default)
-# Needs gcloud, firebase, curl, Node and the packages of npm ci. Exit code: 0 nothing is left, 1 something is left or has failed, 64 wrong usage.
+# Needs gcloud, firebase, curl, Node and the packages of npm ci. Exit code: 0 nothing is left, 64 wrong usage, any other: something is left or has failed.
 set -euo pipefail
 
 apply='' keep_rules='' database='(default)' project='' left=0
@@ -36,7 +36,7 @@ run() {
 }
 # Prints what a person has to decide or to wait for.
 decide() { printf '# %s\n' "$@"; left=$((left + 1)); }
-# Prints a fact that stops no deployment.
+# Prints a remark, which does not count as left.
 note() { printf '# %s\n' "$@"; }
 # Prints the first line of the table `$1` that has `$2` in its first column.
 row() { awk -F '\t' -v first="$2" '$1 == first { print; exit }' <<< "$1"; }

@@ -15,16 +15,16 @@ import {
 
 const USAGE = `Usage: npm run verify -- --url <address> --key-file <file> [--market <market id>] [--json]
 
-Calls every operation of a service with the API key, without an API key and with a wrong method, sends the preflight, and compares
-each response with docs/openapi.json. Writes nothing without --market. With --market, the program creates a price list of two
-products, repeats the request, and sends the same boq_list_id with a different payload.
+Calls every operation of a service with the API key, without an API key and with a wrong method, sends the preflight of get
+warehouses, and compares each response with docs/openapi.json. Writes nothing without --market. With --market, the program creates
+a price list of two products, repeats the request, and sends the same boq_list_id with a different payload.
 
 --url       the address before the name of an operation, such as https://us-central1-your-project.cloudfunctions.net, or
             for npm start: http://127.0.0.1:5001/demo-price-lists/us-central1
 --key-file  a file with an API key in its first line that is neither blank nor a comment; a digest cannot be sent
---json      print only what differs, as log lines 'audit_violation': see "Audit" in docs/operations.md
+--json      print only the checks that fail, as log lines 'audit_violation': see "Audit" in docs/operations.md
 
-Exit code: 0 every response is as described, 1 a response differs or does not arrive, 64 wrong usage.`;
+Exit code: 0 every check passed, 1 a check failed, 64 wrong usage.`;
 
 const TIMEOUT_MS = 60_000;
 

@@ -48,7 +48,7 @@ export const checkKeyLines = (projectId: string, ask: AskGoogle): Requirement =>
     const unreadable = await findUnreadable(projectId, ask, 'latest');
     if (unreadable !== undefined) return unreadable;
     const found = await readApiKeys(projectId, ask);
-    if (found === undefined) return ['there is no secret API_KEY', setKeys(projectId)];
+    if (found === undefined) return ['there is no version of the secret API_KEY', setKeys(projectId)];
     const lines = found.invalidLines.join(', ');
     if (lines !== '') return [`the service would ignore these lines: ${lines}`, setKeys(projectId)];
     if (found.keys.length === 0) return ['there are none', setKeys(projectId)];
@@ -98,7 +98,7 @@ export const checkKeyNames = (projectId: string, ask: AskGoogle): Requirement =>
       ...(repeated.length === 0 ? [] : [`on several lines: ${[...new Set(repeated)].join(', ')}`]),
     ];
     const fixes = unreadable.map(([, fix]) => fix);
-    const fix = 'unless this is intended, correct the lines: docs/deployment.md, section "API key rotation"';
+    const fix = 'correct what is not intended: docs/deployment.md, section "API key rotation"';
     return details.length === 0 ? undefined : [details.join('; '), [...fixes, fix].join('; ')];
   },
 ];

@@ -12,7 +12,7 @@ export interface Deployment {
   firestoreDatabase: string;
 }
 
-/** The ids that a database can have: https://cloud.google.com/firestore/docs/manage-databases. */
+/** The form of a database's id: https://cloud.google.com/firestore/docs/manage-databases. */
 export const DATABASE_ID = /^(\(default\)|[a-z][a-z0-9-]{2,61}[a-z0-9])$/;
 
 /** Returns the database to check: that of DATABASE_ID, or the default database if the value is missing or invalid. */

@@ -17,7 +17,7 @@ export class GoogleRequestError extends Error {}
 /** Returns `CLOUDSDK_AUTH_ACCESS_TOKEN`, or a token of the application default credentials, or undefined. */
 export async function readAccessToken(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const auth = new GoogleAuth({ scopes: 'https://www.googleapis.com/auth/cloud-platform' });
-  // The errors of the library differ by the source of credentials that it read last, but all have the same remedy.
+  // Ignores the error, because its text depends on the source of credentials that the library read last.
   return env['CLOUDSDK_AUTH_ACCESS_TOKEN'] ?? (await auth.getAccessToken().catch(() => undefined)) ?? undefined;
 }
 
@@ -53,7 +53,7 @@ export function parseAnswer<T>(host: string, text: string, schema: z.ZodType<T>)
   }
 }
 
-/** @throws Error for an endpoint other than http://127.0.0.1:<port>, because it receives the token of the person who deploys */
+/** @throws Error for an endpoint other than http://127.0.0.1:<port>, because the endpoint receives the access token */
 export function readEndpoint({ GOOGLE_API_ENDPOINT: endpoint }: NodeJS.ProcessEnv): string | undefined {
   if (endpoint === undefined || /^http:\/\/127\.0\.0\.1:\d+$/.test(endpoint)) return endpoint;
   throw new Error(

@@ -14,7 +14,8 @@ const LINE =
 
 /**
  * Parses a .env file.
- * @returns the values that Firebase's tools read, and the numbers, from 1, of lines that cannot be read or repeat a name
+ * @returns the values of the lines that can be read, as Firebase's tools read them, and the numbers, from 1, of the lines that
+ *   cannot be read or repeat a name
  */
 export function parseParameters(text: string): { values: Record<string, string>; invalidLines: number[] } {
   const lines = text.split(/\r?\n/).map((line) => LINE.exec(line));
@@ -30,7 +31,7 @@ export function parseParameters(text: string): { values: Record<string, string>;
   return { values: Object.fromEntries(values), invalidLines };
 }
 
-/** Reads and merges .env and .env.<project>, as Firebase's tools do. */
+/** Reads and merges .env and .env.<project>, whose values take precedence. */
 export function readParameters(
   projectId: string,
   folder = 'functions',
@@ -64,15 +65,15 @@ export function listParameters(deployment: Deployment): Requirement[] {
     `${invalidLines.join(', ')}: not NAME=value, or a repeated name`,
     'write each parameter once, as NAME=value on one line',
   ];
-  // Any other name is a mistyped parameter, or a secret, which Firebase's tools refuse in this file.
+  // Any other name is a mistyped parameter, or a secret, which Firebase's tools refuse in these files.
   const others = Object.keys(parameters).filter((name) => !settings.some((param) => param.name === name));
   const unknown: Problem = [
     `${others.join(', ')}: not a parameter of these functions`,
     `correct the name in functions/.env or ${file}, or remove the line (API keys belong in the secret API_KEY)`,
   ];
   const elsewhere: Problem = [
-    `firebase.json deploys the indexes to ${firestoreDatabase}, but the functions use ${databaseId}`,
-    `set "database" in firebase.json to "${databaseId}"`,
+    `firebase.json deploys the indexes to ${firestoreDatabase}, but the functions would not use that database`,
+    'set "database" in firebase.json and DATABASE_ID to the same id',
   ];
   return [
     ['lines of the parameters', () => (invalidLines.length === 0 ? undefined : unreadable)],

@@ -1,4 +1,4 @@
-"""A hook of Schemathesis that makes the product identifiers of generated price lists valid.
+"""A hook of Schemathesis that makes the product identifiers of generated price lists valid, unless they are too long.
 
 docs/openapi.json states the rules of these identifiers as text, because a pattern for them would need a look-ahead.
 """

@@ -137,7 +137,12 @@ const MISSING: Row[] = [
     { [version('latest')]: { name: 'projects/1/secrets/API_KEY/versions/7', state: 'DESTROYED' } },
   ],
   ['API keys in the secret', 'there are none', SET_KEYS, newestKeys('# none\n')],
-  ['API keys in the secret', 'there is no secret API_KEY', SET_KEYS, { [`${version('latest')}:access`]: undefined }],
+  [
+    'API keys in the secret',
+    'there is no version of the secret API_KEY',
+    SET_KEYS,
+    { [`${version('latest')}:access`]: undefined },
+  ],
 ];
 
 /** Warnings, which stop no deployment. */
@@ -173,7 +178,7 @@ const ROWS = [MISSING, WARNINGS].flatMap((rows, i) =>
   rows.map((row): [kind: string, ...Row] => [i === 0 ? 'missing' : 'warning', ...row]),
 );
 
-test.each(ROWS)('%s: %s: %s', async (kind, subject, detail, fix, answers, changes = {}) => {
+test.each(ROWS)('deploy:check reports as %s: %s: %s', async (kind, subject, detail, fix, answers, changes = {}) => {
   const texts = { detail: expect.stringContaining(detail) as string, fix: expect.stringContaining(fix) as string };
   expect(await listProblems(answers, changes)).toEqual([{ subject, kind, ...texts }]);
 });
@@ -207,7 +212,7 @@ test.each<[string, Answers]>([
 });
 
 test.each(['https://proxy.example.com', 'http://127.0.0.1.example.com:1', 'http://localhost:1', ''])(
-  'GOOGLE_API_ENDPOINT=%s is refused, because it would receive the token',
+  'GOOGLE_API_ENDPOINT=%s is refused',
   (endpoint) => {
     expect(() => readEndpoint({ GOOGLE_API_ENDPOINT: endpoint })).toThrow('http://127.0.0.1:<port>');
   },
@@ -279,7 +284,7 @@ describe('deploy:check', () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/^To correct \(\d+\)\n {2}parameter .+\n {6}printf /);
     expect(stdout).toContain(
-      '\n  API keys in the secret: there is no secret API_KEY\n      firebase functions:secrets:set ',
+      '\n  API keys in the secret: there is no version of the secret API_KEY\n      firebase functions:secrets:set ',
     );
     expect(stdout).not.toContain('Could not be checked');
   });
@@ -299,7 +304,7 @@ describe('deploy:check', () => {
       GOOGLE_APPLICATION_CREDENTIALS: '/nowhere',
     });
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^No Google credentials: .*gcloud auth application-default login\n/);
+    expect(stderr).toMatch(/^No usable Google credentials: .*gcloud auth application-default login\n/);
     expect(stdout).toMatch(/^Could not be checked \(\d+\): no credentials\n/);
     expect(stdout.match(/Could not be checked/g)).toHaveLength(1);
     expect(requests).toEqual([]);

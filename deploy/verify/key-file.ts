@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 /**
  * @returns the first API key of a file, as `fetch` sends it: one character for each byte of its UTF-8
- * @throws Error if the file cannot be read, or if its first line that is neither blank nor a comment is not an API key
+ * @throws Error if the file cannot be read, or has no API key in its first line that is neither blank nor a comment
  */
 export function readKeyFile(file: string): string {
   // A file in UTF-16, as `>` of Windows PowerShell writes it, has null characters here.
