@@ -129,13 +129,17 @@ test('a document has two index entries for each indexed field, and one for each 
   expect(count({ fieldOverrides: [{ collectionGroup: 'b', fieldPath: 'm', indexes: [] }] })).toBe(10);
 });
 
-it.each([[[]], [{ indexes: {} }], [{ indexes: [{ collectionGroup: 'a' }] }], [{ fieldOverrides: [{}] }]])(
-  'malformed index definitions are refused: %j',
-  async (wrong) => {
-    const start = startFirestoreTestServer({ indexes: wrong as IndexDefinitions });
-    expect((await rejection(start)).message).toMatch(/must be as in firestore.indexes.json/);
-  },
-);
+it.each([
+  [[]],
+  [{ indexes: {} }],
+  [{ indexes: [{ collectionGroup: 'a' }] }],
+  [{ indexes: [{ collectionGroup: 'a', fields: [{}] }] }],
+  [{ fieldOverrides: [{}] }],
+  [{ fieldOverrides: [{ collectionGroup: 'a', fieldPath: 'x' }] }],
+])('malformed index definitions are refused: %j', async (wrong) => {
+  const start = startFirestoreTestServer({ indexes: wrong as IndexDefinitions });
+  expect((await rejection(start)).message).toMatch(/must be as in firestore.indexes.json/);
+});
 
 it('a server without index definitions requires no declared index', async () => {
   const lenient = await startFirestoreTestServer();

@@ -30,6 +30,17 @@ describe('the data folder', () => {
     storage.close();
   });
 
+  it('keeps neither documents nor the time of the last commit after it is cleared', () => {
+    const storage = SqliteStorage.open(folder);
+    const doc = { collection: 'a', id: '1', fields: Buffer.of(), createTime: 1, updateTime: 1, row: 0 };
+    storage.commit([{ collection: 'a', id: '1', old: undefined, doc }], 7);
+    storage.clear();
+    storage.close();
+    const reopened = SqliteStorage.open(folder);
+    expect([[...reopened.readAll()], reopened.lastTime]).toEqual([[], 0]);
+    reopened.close();
+  });
+
   it('makes a commit fail if it cannot store the commit, with the reason and a status that no client retries', async () => {
     const server = await startFirestoreTestServer({ dataDir: folder });
     const printed = jest.spyOn(console, 'error').mockReturnValue(undefined);

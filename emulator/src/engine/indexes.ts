@@ -64,7 +64,10 @@ export class Indexes {
       !Array.isArray(definitions) &&
       [indexes, fieldOverrides].every(Array.isArray) &&
       indexes.every(({ collectionGroup, fields }) => collectionGroup && Array.isArray(fields)) &&
-      fieldOverrides.every(({ collectionGroup, fieldPath }) => collectionGroup && fieldPath);
+      indexes.every(({ fields }) => fields.every(({ fieldPath }) => fieldPath)) &&
+      fieldOverrides.every(
+        (override) => override.collectionGroup && override.fieldPath && Array.isArray(override.indexes),
+      );
     if (!isComplete)
       throw new Error('the indexes must be as in firestore.indexes.json: { "indexes": [], "fieldOverrides": [] }');
   }

@@ -110,7 +110,10 @@ export class SqliteStorage {
   }
 
   clear(): void {
-    this.runInTransaction(() => this.database.exec('DELETE FROM documents'));
+    this.runInTransaction(() => {
+      this.database.exec('DELETE FROM documents');
+      this.statements.tick.run(0);
+    });
   }
 
   close(): void {
