@@ -100,12 +100,17 @@ done < <(grep -E '^all(Authenticated)?Users'$'\t' <<< "$policy")
 # Indexes. With --force, Firebase's tools would delete the indexes that the service does not declare. They may belong to other systems,
 # so the script omits --force.
 compare_indexes() {
-  local lacking groups unready index state
+  local lacking groups unready index state target
   firebase firestore:indexes --json "${of_database[@]}" > "$folder/indexes" || { cat "$folder/indexes" >&2; exit 1; }
   lacking=$(node --import tsx deploy/set-up/missing-indexes.ts "$folder/indexes")
   if [ -n "$lacking" ]; then
     note "Missing: ${lacking//$'\n'/; }"
-    run firebase deploy --only firestore:indexes --project "$project" --non-interactive
+    target=$(node -p "require('./firebase.json').firestore.database ?? '(default)'")
+    if [ "$target" = "$database" ]; then
+      run firebase deploy --only firestore:indexes --project "$project" --non-interactive
+    else
+      decide "Firebase's tools would create them in $target, the database in firebase.json. Change it there, and run this script again."
+    fi
   fi
   groups=$(node -p "[...new Set(require('./firestore.indexes.json').indexes.map((index) => index.collectionGroup))].join('|')")
   unready=$(gcloud firestore indexes composite list "${of_database[@]}" \

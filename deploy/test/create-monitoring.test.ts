@@ -5,7 +5,10 @@ import { operationNames } from '../../dev/run/operations';
 import { runProgramSync } from '../../dev/run/programs';
 import * as functions from '../../functions/src';
 
-/** Runs deploy/create-monitoring.sh with stubs of gcloud and curl, which refuse the files whose names are in REFUSE. */
+/**
+ * Runs deploy/create-monitoring.sh with stubs of gcloud and curl, which refuse the files whose names are in REFUSE, and cannot
+ * send those in LOST.
+ */
 
 const STUB = `#!/bin/bash
 echo "$(basename "$0") $*" >> "$CALLS"
@@ -21,6 +24,9 @@ case "$*" in
   *'dashboards list'*) [ -z "$OLD" ] || echo dashboard-1 ;;
   */*.json*)
     [[ "$*" =~ --output\\ ([^ ]+) ]] && response=\${BASH_REMATCH[1]} || response=/dev/stderr
+    for name in $LOST; do
+      if [[ "$*" = */$name.json* ]]; then echo "curl: (7) no connection for $name" >&2; exit 7; fi
+    done
     refusal="INVALID_ARGUMENT: Google's reason for"
     for name in $REFUSE; do
       if [[ "$*" = */$name.json* ]]; then echo "$refusal $name" > "$response"; status=400; fi
@@ -41,10 +47,11 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 /** @param old the policies of an earlier run: ids and display names */
-function run({ refuse = '', old = '' } = {}) {
+function run({ refuse = '', lost = '', old = '' } = {}) {
   const calls = join(folder, 'calls');
   const sent = join(folder, 'sent');
-  const env = { PATH: `${folder}:${process.env['PATH']}`, CALLS: calls, SENT: sent, REFUSE: refuse, OLD: old };
+  const PATH = `${folder}:${process.env['PATH']}`;
+  const env = { PATH, CALLS: calls, SENT: sent, REFUSE: refuse, LOST: lost, OLD: old };
   const { status, stdout, stderr } = runProgramSync(
     'bash',
     ['deploy/create-monitoring.sh', 'my-project', 'channel-1'],
@@ -106,3 +113,10 @@ test.each([
     expect(calls).not.toMatch(/policies delete policy-1|dashboards delete/);
   },
 );
+
+test('a file that cannot be sent is named with the error of curl, without the response to an earlier file', () => {
+  const { status, stderr } = run({ refuse: 'service', lost: 'read-latency' });
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/\/read-latency\.json: curl: \(7\) no connection for read-latency$/m);
+  expect(stderr.match(/reason for service/g)).toHaveLength(1);
+});

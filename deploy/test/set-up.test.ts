@@ -352,10 +352,12 @@ test('the script creates the accounts that the deploy package names', async () =
   );
 });
 
-test('with --database, the script compares the named database', () => {
-  const { calls } = run(['--apply', '--database', 'restored']);
+test('with --database, the script compares the named database, and creates no indexes in that of firebase.json', () => {
+  const { status, stdout, calls } = run(['--apply', '--database', 'restored']);
+  expect([status, stdout]).toEqual([1, expect.stringContaining("# Firebase's tools would create them in (default), ")]);
+  expect(calls.filter((call) => call.startsWith('firebase deploy'))).toEqual([]);
   const named = calls.filter((call) => call.includes('firestore') && !call.includes('databases list'));
-  for (const call of named.filter((each) => !/releases|firebase deploy|services enable/.test(each)))
+  for (const call of named.filter((each) => !/releases|services enable/.test(each)))
     expect(call).toContain('--database=restored');
   expect(calls.join('\n')).toContain(`/releases/cloud.firestore/restored`);
   expect(calls.join('\n')).toContain(`--regions ${REGION} `);
