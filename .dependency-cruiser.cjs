@@ -137,7 +137,10 @@ const DECLARED = [
   ...['jest-environment-node', '@jest/test-sequencer', 'long'],
 ];
 
-/** The files that load child_process. Tests outside emulator use dev/run/programs.ts, which creates the environment of each program. */
+/**
+ * The files that load child_process. Tests outside emulator start programs with dev/run/programs.ts, and deployed functions with
+ * dev/run/deployed.ts. Both create the environment of what they start.
+ */
 const STARTERS =
   '^(bench/stack\\.ts|deploy/(release-check|check/manifest)\\.ts|dev/(check|link-node)\\.mjs|dev/build/build\\.mjs|dev/server/dev\\.ts|dev/run/(deployed|programs)\\.ts|emulator/test/support\\.ts)$';
 

@@ -15,7 +15,7 @@ import { writeRecords } from '../../../test/harness/stored';
 import { waitFor, waitUntilFired } from '../../../test/harness/wait-for';
 
 /**
- * Tests that no client that leaves ends an instance. Clients leave a deployed function in each way of {@link LEAVES}, for each
+ * Tests that an instance survives every client that leaves. Clients leave a deployed function in each way of {@link LEAVES}, for each
  * of several responses, and afterwards another client gets its response. Then the instance stops, and exits with 0 although some
  * clients have left, and others leave at the end of their 500.
  */

@@ -7,7 +7,7 @@ import { readAllRecords, writeMarket } from '../../../test/harness/price-lists';
 import { useTestService } from '../../../test/harness/service';
 import { createPriceListBody, parseSubmission, type PriceListBody } from '../../../test/harness/submissions';
 
-/** Tests add price lists over HTTP. ../modules/price-lists tests what a creation stores, and why it fails. */
+/** Tests the operation add price lists over HTTP. ../modules/price-lists tests what a creation stores, and when it fails. */
 
 const service = useTestService({ addPriceLists });
 beforeEach(() => writeMarket(service.db));

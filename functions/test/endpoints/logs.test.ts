@@ -68,7 +68,7 @@ describe('the line of a request', () => {
     expect(lines('request')).toMatchObject([{ count: 300, firestore_calls: 1 }]);
   });
 
-  test('says that a request was a replay', async () => {
+  test('says that the request was a replay', async () => {
     await service.call('addPriceLists', valid('addPriceLists'));
     service.log.length = 0;
     const calls = service.recordCalls();
