@@ -70,7 +70,7 @@ const createText = (length: number) =>
 
 const KIB = 1024;
 
-test('a response has the given status and headers, and those that every response with a body has', async () => {
+test('a response has the given status and headers, and the headers that every response with a body has', async () => {
   const headers = { 'X-One': '1' };
   const { status, headers: received, text, result } = await fetchResponse({ status: 404, headers, body: '{"é":1}' });
   expect([status, text, result]).toEqual([404, '{"é":1}', 'sent']);
