@@ -102,7 +102,7 @@ const sampleProducts = (JSON.parse(readFileSync(SAMPLE, 'utf8')) as { products: 
 const COMPUTED = [
   // Tries and resumes
   `until ${word(tries)} tries have failed`,
-  `\`tries  ${tries} failed …\``,
+  `\`${tries} failed since the claim`,
   `resumes a key ${word(tries - 1)} times`,
   `plus ${atLeast(delayMs(2), MINUTE, 'minute')} if two tries have failed, or ${atLeast(delayMs(3), MINUTE, 'minutes')} if three have`,
   `After ${halfHours(recoveryMs)} of retries`,

@@ -249,8 +249,8 @@ class Schedule {
 
   #checkReport(key: string, process: Process): void {
     const start = this.history.getReviewStart(key);
-    if (start === undefined) return this.#fail(new Error(`${process.name} reports ${key}, which needs no operator`));
-    this.#reports.add(`${key} since ${start}`);
+    if (start === undefined) this.#fail(new Error(`${process.name} reports ${key}, which needs no operator`));
+    else this.#reports.add(`${key} since ${start}`);
   }
 
   /**
