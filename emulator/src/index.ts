@@ -1,6 +1,6 @@
 /**
- * An embedded Firestore for local work and tests: a gRPC server of google.firestore.v1.Firestore. The SDKs reach it through
- * FIRESTORE_EMULATOR_HOST. ../README.md lists what it serves.
+ * An embedded Firestore for local work and tests: a gRPC server of google.firestore.v1.Firestore. Server SDKs reach it
+ * through FIRESTORE_EMULATOR_HOST. ../README.md lists what it serves.
  */
 export { startFirestore } from './embedded';
 export type { CommittedChange, EmbeddedFirestore, FirestoreOptions, PlainDocument } from './embedded';

@@ -39,7 +39,8 @@ export function assertQuery(source: StructuredQuery, orders: readonly Order[]): 
   // Firestore serves ranges of several fields, and adds these fields to the order of the results. This server refuses such ranges.
   const compared = terms.filter((term) => !isEquality(term) || isName(term.path));
   const isRange = compared.some((term) => !isEquality(term));
-  if (isRange && countPaths(compared) > 1) throw unsupported('Ranges of several fields');
+  if (isRange && countPaths(compared) > 1)
+    throw unsupported('Ranges of several fields, or a range of a field with a filter on document ids');
   if (countPaths(source.orderBy) < source.orderBy.length)
     throw invalid('order by clause cannot contain duplicate fields');
   if (orders.slice(0, -1).some(({ path }) => isName(path))) {
@@ -73,7 +74,7 @@ function assertCursor({ values }: Cursor, orderBy: readonly Order[], database: s
 
 /** Checks a value that is compared with the names of documents. */
 function assertKey(value: Value, database: string): void {
-  if (!(value instanceof Reference)) throw invalid('__key__ filter value must be a Key');
+  if (!(value instanceof Reference)) throw invalid('A value compared with __name__ must be a reference.');
   assertInDatabase(parseDocumentPath(value.name), database);
 }
 

@@ -8,7 +8,7 @@ const MAX_OPEN = 10_000;
 export interface Transaction {
   readonly id: string;
   readonly database: string;
-  /** One check for each read. It returns whether the read would still return the same result. */
+  /** One check for each read. It returns whether the read would still find the same versions of documents. */
   readonly reads: (() => boolean)[];
 }
 

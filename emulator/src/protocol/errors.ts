@@ -18,7 +18,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Creates the error for a feature that is not supported. @param subject the feature, such as `Pipelines` */
+/** Creates the error for a feature that is not supported. @param subject the feature, such as `Vectors` */
 export const unsupported = (subject: string): RpcError =>
   new RpcError('UNIMPLEMENTED', `${subject}: the embedded Firestore does not serve this. ${WAY_OUT}`);
 

@@ -1,5 +1,5 @@
 /**
- * Firestore's values as JavaScript values. An integer is a bigint, and a double is a number.
+ * The values that the server supports, as JavaScript values. An integer is a bigint, and a double is a number.
  * https://firebase.google.com/docs/firestore/manage-data/data-types
  */
 export type Value = null | boolean | bigint | number | string | Uint8Array | Timestamp | Reference | Value[] | MapValue;

@@ -72,7 +72,7 @@ export class SqliteStorage {
     }
   }
 
-  /** The time of the last commit that changed a document, in microseconds since 1970; 0 if there was none. */
+  /** The time of the last commit that changed a document, in microseconds since 1970; 0 before the first one and after `clear`. */
   get lastTime(): number {
     return Number(this.database.prepare('SELECT last_time FROM clock').get()?.['last_time'] ?? 0);
   }
