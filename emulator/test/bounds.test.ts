@@ -5,7 +5,7 @@ import { networkInterfaces } from 'node:os';
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
 import { startFirestoreTestServer, type FirestoreTestServer } from './support';
 
-/* Tests the bounds on messages, calls and connections, and that only this machine can connect. */
+/* Tests which connections, calls and messages the server accepts. */
 
 let bench: FirestoreTestServer;
 let address: string;

@@ -1,6 +1,6 @@
 import { startFirestoreTestServer } from './support';
 
-/* The suites of the service inject faults of all other kinds, and fail if one has no effect. */
+/* Suites of the service inject faults of the other kinds, and would fail without their effects. */
 
 test('a call waits for as long as an injected delay', async () => {
   const bench = await startFirestoreTestServer();

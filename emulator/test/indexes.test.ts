@@ -5,7 +5,7 @@ import { toFields } from '../src/protocol/values';
 import { rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
 
 /*
- * Tests which queries need a declared index. Google's emulator requires none, unlike production.
+ * Tests declared indexes. Unlike production, Google's emulator requires none.
  * https://firebase.google.com/docs/firestore/query-data/index-overview
  */
 const indexes: IndexDefinitions = {
@@ -120,7 +120,7 @@ describe('a query', () => {
   });
 });
 
-test('a document has two index entries for each indexed field, and one for each distinct array element and composite index', () => {
+test('each indexed field adds two index entries to a document, each distinct array element one, and each composite index one', () => {
   const fields = toFields({ m: { x: 1, list: [1, 1, 2] }, n: 1 });
   const count = (definitions: IndexDefinitions): number => new Indexes(definitions).countEntries('a', fields);
   expect(count({})).toBe(10);

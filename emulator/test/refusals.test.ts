@@ -105,7 +105,7 @@ test.each<[string, Call]>([
   server.close();
 });
 
-test('a client without HTTP/2, such as curl, gets status 501 and a text that names the supported clients', async () => {
+test('an HTTP/1.1 request gets status 501 and a text that names the supported clients', async () => {
   const response = await fetch(`http://${bench.server.address}/v1/projects/p/databases/d/documents`);
   expect(response.status).toBe(501);
   expect(await response.text()).toContain('serves the server SDKs, over gRPC');

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from './protocol';
 
 /* Short forms of the protocol's messages. */
 
-/** One call. Strings in its request can refer to the database and to earlier responses: sequence.ts lists how. */
+/** One call. sequence.ts lists what strings in its request can refer to. */
 export interface Call {
   readonly rpc: string;
   readonly request: JsonObject;

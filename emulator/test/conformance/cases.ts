@@ -43,7 +43,7 @@ import type { JsonObject } from './protocol';
 
 /* For these calls, the embedded Firestore returns what Google's emulator returns. Most cases are rows of a table. */
 
-/** A sequence of calls to one database. */
+/** A sequence of calls, which starts with an empty database. */
 export interface Case {
   readonly title: string;
   readonly calls: readonly Call[];

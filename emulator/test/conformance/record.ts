@@ -15,7 +15,7 @@ Records the answers of Google's emulator. npm test compares the embedded Firesto
 
 const RECORDING = 'emulator/test/conformance/recording.jsonl';
 
-/** Reports an error, such as an address where no emulator responds. The recording then stays as it was. */
+/** Reports an error. The recording then stays as it was. */
 function fail(error: unknown): void {
   console.error(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;
