@@ -27,7 +27,7 @@ export const readPayload = (
     throw error;
   });
 
-/** Reads the records of an attempt, and counts about how many document reads Firestore bills, without those of retries. */
+/** Reads the records of attempts, and counts approximately the document reads that Firestore bills, without those of retries. */
 export class AttemptReader {
   documentReads = 0;
 

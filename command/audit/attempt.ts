@@ -83,8 +83,8 @@ function checkRequest(attempt: KeyRecord, request: Fields | undefined, payload: 
 }
 
 /**
- * Returns the names of invalid fields among those that only the request record holds. If the payload is usable,
- * `payload_chunks` must be its number of chunks.
+ * Returns which of the fields `request_id` and `payload_chunks` are invalid. The key record does not hold them. If the
+ * payload is usable, `payload_chunks` must be its number of chunks.
  */
 function findInvalidFields({ request_id, payload_chunks }: Fields, payload: StoredPayload): string[] {
   const isCount =

@@ -25,7 +25,7 @@ import { checkKey } from './key-record';
 import { createReporter, type Violation } from './violation';
 
 /**
- * The audit checks the records of add price lists and reports each violation of a rule (violation.ts). It writes
+ * The audit checks the records of add price lists and reports violations of the rules in violation.ts. It writes
  * nothing, and can run during creations, resumes and sweeps. Each reported violation existed at one moment:
  *
  * - The audit reads a key record before the records of its attempt, and again before it reports a violation. The
@@ -151,7 +151,7 @@ class Auditor {
       const { path } = list.ref;
       if (this.#known.has(path)) return;
       this.#known.add(path);
-      // The list may belong to an attempt that was claimed after the audit had read the requests.
+      // The list may belong to an attempt that was claimed after the audit had read the keys.
       for (const request of await this.#reader.read(() => findRequests(this.db, list.id, `${kind}_id`), 1)) {
         const attempt = await this.#readAttempt(request);
         if (attempt === 'unknown') return;

@@ -7,13 +7,13 @@ export type Rule =
   | 'key_record' // the fields of a key record fit its status
   | 'sweep_due_at' // the due time follows from the other fields, or is missing after a report; no key that requires review stays due for an hour
   | 'lease' // an attempt in progress has a lease of normal length, or one that expired a short time ago
-  | 'response' // the stored response of a completed key has the values of its records
+  | 'response' // the stored response of a completed key is the one that follows from its key record
   | 'request' // an attempt has a request record with the same facts
   | 'payload' // the stored payload, unless it may have expired, has the fingerprint, the facts and the number of products of the attempt
   | 'list_document' // a list document exists, with the facts of its attempt and no other field
   | 'list_status' // the status of a list is the one that follows from the status of its attempt
-  | 'entry_count' // a ready list has one entry for each product, and no list has more
-  | 'entry_values' // an entry belongs to a product of the payload, with its price and no other field, and no product of a ready list lacks one
+  | 'entry_count' // a ready list has as many entries as products, and no list has more
+  | 'entry_values' // an entry has the price of a product of the payload and no other field, and a ready list has an entry for each product
   | 'reference'; // request records, lists, entries and chunks belong to the current or a released attempt of a key
 
 export interface Violation {

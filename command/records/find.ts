@@ -12,7 +12,10 @@ import {
 import { requestDocument } from '../../functions/src/lib/repositories/request-records';
 import type { KeyRecord, KeyStatus } from '../../functions/src/lib/schemas/key-record';
 
-/** Finds stored records for the command and the audit, which retry after an error, and for the data pages, which do not. */
+/**
+ * Finds stored records for the command, the audit and the data pages. These functions do not retry: the command and the
+ * audit call them within `retry`.
+ */
 
 /** A key whose record exists and parses. */
 export type ReadableKey = KeySnapshot & { record: KeyRecord };
