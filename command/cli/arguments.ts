@@ -152,7 +152,7 @@ function addCommandsOfAllKeys(program: Command, act: Act): void {
 
 /** Parses a text that must not be blank. Without this check, an unset variable in `--project "$project"` could choose another project. */
 function parseText(text: string): string {
-  if (text.trim() === '') throw new InvalidArgumentError('The text is empty.');
+  if (text.trim() === '') throw new InvalidArgumentError('The text is blank.');
   return text;
 }
 

@@ -10,7 +10,7 @@ import type { Target } from './target';
 
 /**
  * Checks whether a command can reach its database, so that an operator who forgot a step learns that within
- * seconds. Without this check, the first call would be retried for a minute, as all later calls are.
+ * seconds. Without this check, the first call would be retried for a minute.
  */
 
 const CREDENTIALS_TIMEOUT_MS = 6_000;

@@ -42,7 +42,7 @@ export function useTarget({ project, database, address }: Target): void {
     return;
   }
   process.env['FIRESTORE_EMULATOR_HOST'] = address;
-  // Otherwise gRPC would use the proxy that http_proxy names, which may not reach this address.
+  // Otherwise gRPC would use a proxy that the environment names, which may not reach this address.
   process.env['no_grpc_proxy'] = parseHost(address);
   // Otherwise Google's libraries would look for a metadata server.
   process.env['METADATA_SERVER_DETECTION'] = 'none';

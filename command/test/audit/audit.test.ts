@@ -173,7 +173,7 @@ describe('the audit of records as the service stores them', () => {
     [PRODUCTS + 1, PRODUCTS],
     [Infinity, PRODUCTS],
   ])(
-    'counts the entries of both lists, and with a sample of %d reads %d entries of each list',
+    'counts the entries of both lists, and if the sample size is %d, reads %d entries of each list',
     async (sampleSize, entries) => {
       await create('a');
       // The audit reads four pages with one document each, the request record, its chunk, two lists and two counts. To
@@ -366,7 +366,7 @@ test.each<[Status | 'earlier', Kind, update: DocumentData | 'deleted', Rule, of:
     'belongs to no current or released attempt of a key',
   ],
 ])(
-  'the audit finds that an attempt that is %s, and whose %s is changed to %j, breaks the rule %s',
+  'the audit finds that an attempt (%s) whose %s is changed to %j breaks the rule %s',
   async (status, kind, update, rule, of, message) => {
     const paths = await store(status);
     if (update === 'deleted') await database.client.doc(paths[kind]).delete();
@@ -452,7 +452,7 @@ describe.each(['costs', 'prices'] as const)('a list of %s', (list) => {
   const expectViolation = (status: Status, update: Fields, rule: Rule, message: string) =>
     expect(checkChanged(status, list, update)).toEqual([[rule, 'a', attempts[status].paths[list], message]]);
 
-  test('whose fields differ from those of its attempt is reported once, with the names of the expected fields and a count of the others', () => {
+  test('whose fields differ from those of its attempt is reported once, with the names of these fields and a count of unexpected ones', () => {
     const expectNames = (data: Fields, names: string) =>
       expectViolation('completed', data, 'list_document', `differs from its attempt: ${names}`);
     for (const name of ['created_at', 'updated_at', 'currency', 'market_id', 'market_iso', 'name'])
@@ -557,7 +557,7 @@ describe('a record that belongs to no attempt', () => {
     ]);
   });
 
-  test('is reported below a deleted document, and ignored in a collection of another application', async () => {
+  test('is reported below a document that does not exist, and ignored in a collection of another application', async () => {
     await create('a');
     for (const id of ['0', 'left', 'z']) await set(`price_lists/${id}/products/p`, { price_list_price: 1 });
     await set('expected_forward_costs/left/products/p', {});

@@ -5,7 +5,7 @@ import { startFirestore, type EmbeddedFirestore } from '../../../emulator/src';
 import { getProgram } from '../../cli/text';
 
 /**
- * Tests that npm passes each option on to the command. Without the `--` that the pages show, npm treats options before the
+ * Tests that npm passes options on to the command. Without the `--` that the pages show, npm treats options before the
  * next word as its own: `npx --no price-lists --dry-run sweep` would write.
  */
 

@@ -71,7 +71,7 @@ test('list, show and resume take a failed attempt to ready lists', async () => {
   expect((await run('list')).out).toBe('No readable key needs an operator.\nNo attempt is in progress.\n');
 });
 
-test('list and resume name an expired lease as the cause, whatever failed before, and resume names a key that is passed twice only once', async () => {
+test('list and resume name an expired lease as the cause, whatever failed before, and resume names a key only once if it is passed twice', async () => {
   await failAttempt(KEY, { failure_cause: 'unavailable' });
   await expireLease();
   expect((await run('list', '--json')).out).toContain('"failure_cause": "lease_expired"');
@@ -86,7 +86,7 @@ test('list and resume name an expired lease as the cause, whatever failed before
   }
 });
 
-test('until the lease of an attempt expires, list does not show its key, and resume and release reject the key', async () => {
+test('until a lease expires, list without --status does not show the key, and resume and release reject the key', async () => {
   await failAttempt(KEY);
   await expireLease();
   expect((await run('list')).out).toMatch(/^1 key waits for the sweep, oldest first\.\n[^]* lease +expired at /);
@@ -155,7 +155,7 @@ test('resume prints a line for each of several keys, and one that fails does not
 
 // The first read checks the connection, and the last one is that of the resume's own transition.
 test.each([1, 2, 3, 4])(
-  'of two operators who resume a key at once, only the one whose resume is recorded is told that the key was resumed (before read %i of the other)',
+  'if one of two resumes of a key ends before read %i of the other, only the one that ended is recorded and says that it resumed the key',
   async (nth) => {
     await failAttempt(KEY);
     const first: Promise<CommandOutput>[] = [];
@@ -185,7 +185,7 @@ test('resume --json prints a line with the key for each of several keys, even fo
   ]);
 });
 
-test('resume and release say that a key is released or that its lists are ready, and ask nothing', async () => {
+test('resume and release say that a key is completed or released, and ask nothing', async () => {
   const { text } = await submit();
   expect(await run('resume', KEY)).toMatchObject({
     code: 0,
@@ -358,7 +358,7 @@ test('show does not suggest a release for a completed key whose payload has expi
   expect(err).not.toContain('elease');
 });
 
-test('show prints a key record that cannot be read, by its path too, and neither resume nor release changes it', async () => {
+test('given its key or its path, show prints an unreadable key record, and neither resume nor release changes the record', async () => {
   await failAttempt(KEY);
   await failAttempt('other');
   const { lists } = (await readRecord()) as Partial<KeyRecord>;
@@ -461,7 +461,7 @@ test.each(['--reason <text>', '--by <name>', '--project <id>', '--database <id>'
   async (option) => {
     const [name = ''] = option.split(' ');
     const { code, err } = await run('release', 'a', '--reason', 'x', name, ' ');
-    expect([code, err]).toEqual([2, containing(`'${option}' argument ' ' is invalid. The text is empty.`)]);
+    expect([code, err]).toEqual([2, containing(`'${option}' argument ' ' is invalid. The text is blank.`)]);
   },
 );
 

@@ -12,7 +12,7 @@ import { createPriceListBody } from '../../../test/harness/submissions';
 import { waitUntilFired } from '../../../test/harness/wait-for';
 import { runCommand } from '../../../test/harness/command';
 
-/** Tests the exit codes, signals and closed output of the command, mostly in its own process, as an operator runs it. */
+/** Tests the command's exit codes, signals, and outputs that cannot be written, mostly in its own process, as an operator runs it. */
 
 const { service, getKey, failAttempt } = usePriceListService();
 const folder = mkdtempSync(join(tmpdir(), 'command-'));

@@ -9,7 +9,7 @@ import { parseLines, runCommand } from '../../../test/harness/command';
 
 const { service, getKey, failAttempt, expectReplayed } = usePriceListService();
 
-test('the sweep prints the result for each key, and with --dry-run only what it would do', async () => {
+test('the sweep prints the result for each unresolved key that is due, and --dry-run only prints what it would do', async () => {
   await failAttempt('crashed', CRASHED);
   await failAttempt('exhausted', { ...CRASHED, failed_tries: 3 });
   await failAttempt('stray');
