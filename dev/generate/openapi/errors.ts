@@ -29,7 +29,7 @@ export const errorDescriptions: Record<ErrorCode, string> = {
     '`Price lists are paused`: an operator has paused them. Send the request again after the time in `Retry-After`.',
 };
 
-/** Headers that an error response can have besides the common ones. */
+/** The headers that each error can add to its response. */
 export const errorHeaders: Partial<Record<ErrorCode, HeaderName[]>> = {
   invalid_api_key: ['WWW-Authenticate'],
   method_not_allowed: ['Allow'],

@@ -78,7 +78,7 @@ export const headers = {
     schema: { type: 'string', enum: ['GET'] },
   },
   'Access-Control-Allow-Headers': {
-    description: 'The request headers that the browser asked for, if its origin is allowed.',
+    description: 'The request headers that the browser asked for, if the origin is allowed.',
     schema: { type: 'string' },
   },
   'Access-Control-Max-Age': {
@@ -99,7 +99,7 @@ export const PREFLIGHT_HEADERS: HeaderName[] = [
   'Access-Control-Max-Age',
 ];
 
-/** Request headers besides the API key. */
+/** Request headers that are parameters. The API key is a security scheme. */
 export const parameters = {
   'X-Request-Id': {
     name: 'X-Request-Id',

@@ -98,7 +98,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
       'Creates a price list and an expected forward cost list for a market, exactly once for each `boq_list_id`. Both lists have one entry for each product.',
       'Sending the same payload again is always safe. Once the lists are created, you get the first response, byte for byte, with `Idempotent-Replayed: true`. The order of members, `1` or `1.0`, `usd` or `USD`, and unknown fields make no difference.',
       "Both lists have the market's currency. The service uses the request's `currency_iso` only if the market has no usable currency.",
-      'If no market has the `market_id`, the service stores the request and creates no list. `market`, `expected_forward_cost` and `price_list` are then null. The same request gets the same response again, even if the market is created later. Send a correct `market_id` with a new `boq_list_id`.',
+      'If no market has the `market_id`, the service stores the request and creates no list. `market`, `expected_forward_cost` and `price_list` are then null. Unless an operator releases the `boq_list_id`, the same request gets the same response again, even if the market is created later. Send a correct `market_id` with a new `boq_list_id`.',
       `Allow up to ${functions.addPriceLists.operation.runtimeOptions.timeoutSeconds / 60} minutes for the largest lists.`,
     ],
     request: {

@@ -21,7 +21,7 @@ export interface paths {
          *
          *     Both lists have the market's currency. The service uses the request's `currency_iso` only if the market has no usable currency.
          *
-         *     If no market has the `market_id`, the service stores the request and creates no list. `market`, `expected_forward_cost` and `price_list` are then null. The same request gets the same response again, even if the market is created later. Send a correct `market_id` with a new `boq_list_id`.
+         *     If no market has the `market_id`, the service stores the request and creates no list. `market`, `expected_forward_cost` and `price_list` are then null. Unless an operator releases the `boq_list_id`, the same request gets the same response again, even if the market is created later. Send a correct `market_id` with a new `boq_list_id`.
          *
          *     Allow up to 20 minutes for the largest lists.
          */
@@ -568,7 +568,7 @@ export interface components {
         "Access-Control-Expose-Headers": "X-Request-Id";
         /** @description The allowed method, if the origin is allowed. */
         "Access-Control-Allow-Methods": "GET";
-        /** @description The request headers that the browser asked for, if its origin is allowed. */
+        /** @description The request headers that the browser asked for, if the origin is allowed. */
         "Access-Control-Allow-Headers": string;
         /** @description Seconds for which a browser may cache the response to the preflight, if the origin is allowed. */
         "Access-Control-Max-Age": "3600";
