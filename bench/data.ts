@@ -89,7 +89,7 @@ export function createPriceListPayload(products: number): Buffer {
   return json({ info, products: Object.fromEntries(entries) as object });
 }
 
-/** Creates a body of almost the maximum size with nearly the most products that the service accepts, because ids and prices are short. */
+/** Creates a body of almost the maximum size. Its short ids and prices make room for nearly as many products as the service accepts. */
 export function createDensestPayload(): Buffer {
   lists += 1;
   const start = `{"info":{"market_id":"${PRICE_LIST_MARKET}","boq_list_id":"boq-${lists}","currency_iso":"EGP","date":"06/2026","name":"J"},"products":{`;

@@ -26,8 +26,8 @@ export function refuseArguments(message, usage) {
 }
 
 /**
- * Makes the program end with exit code 1 and only the message, without the stack, of an error that nothing catches. For programs
- * that read files or answers from outside, which the person who starts the program can correct.
+ * Makes the program print only the message of an uncaught error, without the stack, and end with exit code 1. For programs that
+ * read files or answers from outside, which the person who starts the program can correct.
  */
 export function endWithMessage() {
   process.once('uncaughtException', (error) => {

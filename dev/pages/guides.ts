@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import { Html, html, type Content } from './html';
 import { renderMarkdown, type MarkdownPage } from './markdown';
 
-/** Renders the documents of the repository as pages. Their addresses are their paths, so that each link works here as it does on disk. */
+/** Renders documents, and what they link to, as pages. Their addresses are their paths, so that each link works here as it does on disk. */
 
 /** What a page shows, without the links at the top of all pages. */
 export interface GuidePage {
@@ -51,7 +51,7 @@ const listFolder = (path: string): string[] =>
     .map((name) => posix.join(path, name))
     .filter((below) => !HIDDEN.test(below));
 
-/** Returns whether a document links to a path, or to a folder above a path that is not hidden. */
+/** Returns whether a document links to a path or, unless the path is hidden, to a folder above it. */
 function isLinked(path: string, guides: readonly string[]): boolean {
   const targets = guides.flatMap((guide) => readGuide(guide).sections.flatMap(({ links }) => links));
   const isBelow = (folder: string) => path.startsWith(`${folder}/`) && !HIDDEN.test(path);

@@ -48,7 +48,10 @@ export function refuseForeignHost(request: IncomingMessage, response: ServerResp
  */
 export function refuseOtherSite({ headers }: IncomingMessage, response: ServerResponse): boolean {
   if (headers['sec-fetch-site'] !== 'cross-site') return false;
-  refuse(response, 'A page of another site requested this address. Type the address into the browser instead.');
+  refuse(
+    response,
+    'A page of another site requested this address. To open a local page, type its address into the browser.',
+  );
   return true;
 }
 

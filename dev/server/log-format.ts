@@ -40,6 +40,6 @@ export function formatLogEntry({ severity, message, stack = '', ...fields }: Log
   const isRoutine = severity === 'INFO' || severity === 'DEBUG';
   const details = isRoutine ? '' : ` ${inspect(fields, { breakLength: Infinity })}\n${String(stack)}`;
   const line = `${time.toTimeString().slice(0, 8)} ${severity.padEnd(7)} ${String(message)}${details}`;
-  // A character in a log field must not command the terminal, or hide what is in the field.
+  // A character in a log field must not control the terminal, or hide what is in the field.
   return escapeJsonControls(line.trimEnd());
 }

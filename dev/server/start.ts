@@ -50,7 +50,7 @@ async function main(): Promise<void> {
   console.log(isFromSources ? server.facts : server.message);
   const hint = isFromSources ? 'Saved files take effect at once. ' : '';
   const seconds = (performance.now() / 1000).toFixed(1);
-  console.log(`Ready at ${server.origin} in ${seconds} s. ${hint}Ctrl-C stops it.`);
+  console.log(`Ready at ${server.origin} in ${seconds} s. ${hint}Stop with Ctrl-C.`);
 }
 
 function describeData({ firestore }: LocalConfig): string {

@@ -26,8 +26,7 @@ export function formatFacts({ config, functions, firestoreAddress, seeded }: Sta
     Functions: `${functions.origin} (open it in a browser to try each operation)`,
     Data: `${functions.origin}/data (open it in a browser to see what is stored)`,
     Firestore: [firestoreAddress, data, ...describeSampleData(config, seeded)].join(', '),
-    'API key':
-      plainKeys.join(', ') || keys.map(({ name }) => name).join(', ') || 'not configured: every call returns 500',
+    'API key': plainKeys.join(', ') || keys.map(({ name }) => name).join(', ') || 'not configured: calls return 500',
     Origins: corsAllowedOrigins || 'none',
   };
   const labelled = Object.entries(facts).map(([label, fact]) => `  ${dim(label.padEnd(9))}  ${fact}`);

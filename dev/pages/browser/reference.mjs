@@ -1,5 +1,5 @@
 /**
- * Shows /openapi.json in Swagger UI, with this server and its API key, and with a link to its page of docs/api.md. The headers that most
+ * Shows /openapi.json in Swagger UI, with the address and API key of this server, and with a link to /docs/api.md. The headers that most
  * responses share are in one table at the top, because Swagger UI would repeat them below each response.
  */
 
@@ -19,7 +19,7 @@ for (const { headers = {} } of responses) for (const [name] of shared) Reflect.d
 const rows = shared.map(([name, { description }]) => `| \`${name}\` | ${description} |`);
 spec.info.description += `
 
-<details><summary>Headers of the responses</summary>
+<details><summary>Headers of most responses</summary>
 
 | Header | Meaning |
 | --- | --- |

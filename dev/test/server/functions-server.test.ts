@@ -9,7 +9,7 @@ import { loadFunctions } from '../../server/load-functions';
 import { startFunctionsServer, type FunctionsServer, type FunctionsServerOptions } from '../../server/functions-server';
 import { call, cleanUp, temporaryFolder } from '../../../test/harness/local-server';
 
-/** Tests the server alone, with a bundle that this file writes. */
+/** Tests the server with a bundle that this file writes. */
 
 const BUNDLE = `
   const deployable = (region, handler) => Object.assign(handler, { __endpoint: { region: [region] } });
