@@ -77,7 +77,7 @@ test('docs/architecture.md and decision 4 have the batch size of the code', () =
   }
 });
 
-test('the section Headers of a response names the described headers that a client acts on', () => {
+test('the section "Headers of a response" names the headers that a client acts on', () => {
   const section = readSection('Headers of a response\n');
   for (const name of [
     'X-Request-Id',
@@ -137,7 +137,7 @@ describe('docs/data-model.md', () => {
   });
 });
 
-test('a section that has only its heading gets its text, and the next section keeps its own', () => {
+test('replaceSection gives each section its own text, even if a section has only its heading', () => {
   const page = '### Get a\n\n### Get b\n\nold\n\n## Errors\n';
   const both = replaceSection(replaceSection(page, 'Get a', 'first\n'), 'Get b', 'second\n');
   expect(both).toBe('### Get a\n\nfirst\n\n### Get b\n\nsecond\n\n## Errors\n');

@@ -81,7 +81,7 @@ describe('the client against a stub', () => {
     ]);
   });
 
-  test('rejects a 200 that is not a success with the request id, by which support can find the request', async () => {
+  test('rejects a 200 that is not a success, with an error that has the request id for support', async () => {
     for (const body of [{ ...CREATED, products_count: 2 }, { ok: true }, null]) {
       const stub = await startStub([respond(200, JSON.stringify(body))]);
       const call = createStubClient(stub).addPriceLists(ONE_PRODUCT);
@@ -168,7 +168,7 @@ describe('the client with proxy variables', () => {
     ['http_proxy', 'http://user:secret@10.0.0.1:port'],
     ['https_proxy', '10.0.0.1:31280000'],
     ['HTTPS_PROXY', 'ftp://10.0.0.1'],
-  ])('a %s that is not an address fails the call at once, but not the import', async (name, value) => {
+  ])('a %s that is not the address of a proxy fails the call at once, but not the import', async (name, value) => {
     const message = `the environment variable ${name.toLowerCase()} is not the address of a proxy`;
     await expect(callWith({ [name]: value })).rejects.toEqual(new TypeError(message));
   });

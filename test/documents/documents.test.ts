@@ -5,8 +5,8 @@ import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '..
 import { runProgram, runProgramSync } from '../../dev/run/programs';
 
 /**
- * Tests that bash can parse the scripts in the documents, that links to tests name existing titles, and that the commands
- * of a newcomer's first pages work in order.
+ * Tests that bash can parse the scripts in the documents, that links to tests name existing titles, and that a newcomer can use
+ * the service as the first pages say.
  */
 
 test.each(blocks.filter(({ language }) => language === 'bash'))('$document:$line can be parsed by bash', ({ code }) => {
@@ -14,7 +14,7 @@ test.each(blocks.filter(({ language }) => language === 'bash'))('$document:$line
 });
 
 test.each(['docs/reliability.md', 'docs/security.md'])(
-  'each test file that %s links to contains the title of the link',
+  'each link of %s to a test file has a text that the file contains',
   (page) => {
     const links = readFileSync(page, 'utf8').matchAll(/\[([^[\]]+)\]\((\S+\.test\.ts)\)/g);
     const named = [...links].map(([, title = '', file = '']) => ({ title, file }));
@@ -24,7 +24,7 @@ test.each(['docs/reliability.md', 'docs/security.md'])(
 );
 
 /**
- * The blocks that use the service or the variables of the page. They share the data of one service, even after a page has
+ * Tests the blocks of a page that use the service, or prepare for that. They share one data folder, even after the page has
  * killed and restarted the service.
  */
 describe.each(['README.md', 'docs/getting-started.md'])('%s, followed from top to bottom', (page) => {
@@ -87,7 +87,7 @@ describe.each(['README.md', 'docs/getting-started.md'])('%s, followed from top t
 
 /**
  * Expects a program to print the lines that the page shows next, apart from numbers. On a slow machine, the lease of the killed service
- * can have expired already. The page says that the lines then differ.
+ * may already have expired. The page says that the lines then differ.
  */
 function expectLines(printed: string, shown: Block | undefined): void {
   if (shown?.language !== 'console' || printed.includes('expired')) return;

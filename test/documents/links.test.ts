@@ -4,7 +4,7 @@ import { renderMarkdown } from '../../dev/pages/markdown';
 import { cleanUp, temporaryFolder } from '../harness/local-server';
 import { runProgram } from '../../dev/run/programs';
 
-/** Tests that files name only existing pages and headings of docs, and that links in the archive for partners work. */
+/** Tests that each `docs/` path in a file leads to an existing file and heading, and that links in the archive for partners work. */
 
 const NOT_OURS = ['.dev', '.git', '.local-data', 'dist', 'node_modules'];
 const TEXTS = ['.md', '.ts', '.mts', '.mjs', '.cjs', '.json', '.py', '.sh', '.yml', '.html', '.proto'];
@@ -35,7 +35,7 @@ const leadsNowhere = (target: string): boolean => {
   return !findAnchors(renderMarkdown(path, readFileSync(path, 'utf8')).html).includes(anchor);
 };
 
-test('every page of docs that a file names exists, and so does the heading', () => {
+test('each docs/ path in a file leads to an existing file and heading', () => {
   const dead = files.flatMap((file) => findNamed(file).map((target) => ({ file, target })));
   expect(dead.filter(({ target }) => leadsNowhere(target))).toEqual([]);
 });

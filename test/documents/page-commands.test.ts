@@ -7,8 +7,8 @@ import { runProgramSync } from '../../dev/run/programs';
 import { cleanUp, temporaryFolder } from '../harness/local-server';
 
 /**
- * Runs, in bash, the commands that add an API key, with stand-ins for gcloud and openssl. Checks the form of the commands of
- * all pages.
+ * Runs, in bash, the commands that add an API key, with a stand-in for gcloud, and one for openssl if it must misbehave. Checks
+ * the form of commands in the pages.
  */
 
 let folder: string;

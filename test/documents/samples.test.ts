@@ -192,7 +192,7 @@ describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: 
   const testedInParallel = isMissing ? test.skip : test.concurrent;
 
   testedInParallel.each(oddServers)(
-    `exits with the right code after %s${because}`,
+    `gives the right exit code after %s${because}`,
     async (_, responses, code, call = {}, minSeconds = 0) => {
       const stub = await startStub([...responses]);
       const startedAt = performance.now();
