@@ -26,7 +26,7 @@ let allowed: string;
 let other: string;
 const problems: string[] = [];
 
-/** The responses that the test has not sent yet, by team. */
+/** The responses that {@link hold} has kept, by team id. */
 const waiting = new Map<string, ServerResponse>();
 let answer: RequestListener;
 
@@ -97,7 +97,7 @@ test.each([
   }
 });
 
-describe('the backend of a user who may read one team, in a container', () => {
+describe('the backend in a container, for a user who may read one team', () => {
   const user = { cookie: 'user=ada', host: 'Dashboard.example.com:80' };
   let folder: string;
   let port: number;

@@ -6,7 +6,7 @@ import { submitAndFail, updateKey, writeMarket } from './price-lists';
 import { useTestService } from './service';
 import { createPriceListBody } from './submissions';
 
-/** Gives each test of a file add price lists over HTTP, a market, small batches, and functions that take a `boq_list_id`. */
+/** Gives each test of a file the operation add price lists over HTTP, a market, small batches, and functions that take a `boq_list_id`. */
 export function usePriceListService() {
   const service = useTestService({ addPriceLists });
   beforeEach(async () => {

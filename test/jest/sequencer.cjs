@@ -1,10 +1,10 @@
 const { default: Sequencer } = require('@jest/test-sequencer');
 
-/** Suites that start programs or search for a long time. Without durations of an earlier run, Jest would run many of them last. */
+/** Matches most of the slow suites. Without durations of an earlier run, Jest would run many of them last. */
 const SLOW =
   /simulation|conformance|resilience|storage|\/(cli|fuzz|deployment|start|documents|browser)\/|\/(dev|deploy)\/test\//;
 
-/** Runs the slow suites first, so that none of them runs alone at the end. */
+/** Runs these suites first, so that none of them starts last and runs alone. */
 module.exports = class SlowFirst extends Sequencer {
   sort(tests) {
     const rank = ({ path }) => (SLOW.test(path) ? 0 : 1);

@@ -89,7 +89,7 @@ async function expectReplayed(...keys: string[]): Promise<void> {
   for (const key of keys) expect([key, (await send(key)).replayed]).toEqual([key, true]);
 }
 
-test('an import restores the keys of the backup, and keeps a key that was claimed later', async () => {
+test('an import restores the keys of the backup, and keeps a key that was first claimed later', async () => {
   const { backup, later } = await goOnAfterBackup();
   const [, ours = ''] = /^ *ours=(.*)$/m.exec(readFileSync('docs/runbook.md', 'utf8')) ?? [];
   await importDocuments(backup.filter(({ ref }) => ours.split(',').includes(ref.parent.id)));
@@ -105,7 +105,7 @@ test('an import restores the keys of the backup, and keeps a key that was claime
   expect(await audit()).toEqual(LATER);
 });
 
-test('a restored database has only the backup, and a request that was accepted later creates new lists', async () => {
+test('a restored database has only the backup, and a request for a key that is missing or released there creates new lists', async () => {
   const { backup, later } = await goOnAfterBackup();
   // The connection of a process has one database, so the test empties this database instead of restoring into another one.
   // functions/test/endpoints/database-id.test.ts tests another database.

@@ -153,7 +153,7 @@ class Schedule {
     };
   }
 
-  /** Sends one submission up to four times, as a retrying client does. */
+  /** Sends one submission up to four times, whatever the responses are. */
   async #runClient(name: string): Promise<void> {
     const { pick, int } = this.#random;
     const submission = pick(this.#submissions);

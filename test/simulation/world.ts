@@ -10,7 +10,8 @@ import type { Random } from '../../dev/random';
 /**
  * Runs simulated processes one step at a time, in an order that a seed decides. Each call to
  * Firestore waits at a gate, and each sleep or timeout outside a call waits for a virtual clock. Once all processes
- * wait, one continues. If it waited at a gate, its call runs alone against the embedded Firestore, or meets a fault.
+ * wait, one continues, or a delayed call takes effect. A process that waited at a gate then makes its call alone against the
+ * embedded Firestore, or the call meets a fault.
  */
 
 /** The probability of each fault at every call. Here, no fault occurs. */
@@ -52,7 +53,7 @@ export class Process {
   /** Tells the process to stop. Undefined unless the process runs and has not been told to stop. */
   stop: (() => void) | undefined;
   stopped = false;
-  /** For each call that hangs, the virtual time until which it gets no reply. */
+  /** The virtual time until which a call gets no reply, by its description in the trace. */
   readonly hangs = new Map<string, number>();
   readonly ending = new AbortController();
   /** Its promise rejects with {@link ProcessCrashed} when the process dies. */

@@ -85,7 +85,7 @@ describe('npm run dev', () => {
     expect((await call(address(local, 'getTeams'), { headers })).status).toBe(200);
   });
 
-  test('Ctrl-C ends the server, and the command with exit code 0', async () => {
+  test('Ctrl-C ends the server, and the command exits with code 0', async () => {
     const { stdout, stderr, ...exit } = await local.stop();
     expect(exit).toMatchObject({ code: 0, signal: null });
     expect(stdout + stderr).not.toContain('Previous process');
