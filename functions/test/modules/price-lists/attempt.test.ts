@@ -78,13 +78,13 @@ describe('the lease of a creation', () => {
     expect((await readKey())['lease_expires_at']).toBe(TEST_START + 20 * SECOND + LEASE_DURATION_MS);
   });
 
-  test('begins when the read of the claim is sent, because the read time can be as early as that', async () => {
+  test('begins for its owner when the read of the claim is sent, because the read time can be as early as that', async () => {
     atRead(() => database.clock.advance(5 * SECOND));
     atCommit(database, isEntriesOf('price_lists'), () => database.clock.advance(15 * SECOND));
     expect(await createAndRecordRenewals()).toEqual([20]);
   });
 
-  test('is renewed each time a renewal is due, and only then', async () => {
+  test('is renewed before a call if a renewal is due, and only then', async () => {
     const attempt = await startAttempt();
     database.clock.advance(SECOND);
     for (const seconds of [19, 19, 1, 19]) {
@@ -111,7 +111,7 @@ describe('the lease of a creation', () => {
     expect((await readKey())['lease_expires_at']).toBe(TEST_START + 40 * SECOND + LEASE_DURATION_MS);
   });
 
-  test('begins again when the read of its renewal is sent', async () => {
+  test('begins again for its owner when the read of its renewal is sent', async () => {
     const attempt = await startAttempt();
     database.clock.advance(20 * SECOND);
     atRead(() => database.clock.advance(5 * SECOND));
@@ -160,7 +160,7 @@ describe('an attempt that lost its key (powertools-lambda-python #8049)', () => 
     },
   );
 
-  test('because someone deleted the key record writes only the batches in progress; its client gets internal_error, and the audit names the records that remain', async () => {
+  test('because someone deleted the key record writes only the batches in progress; its client gets internal_error, and the audit names the request record and both lists', async () => {
     const calls = database.recordCalls();
     atCommit(database, isEntries, async () => {
       database.clock.advance(20 * SECOND);
@@ -205,7 +205,7 @@ test.each<[string, Rpc, (call: Call<'Commit'>) => boolean]>([
   ['commits of entries', 'Commit', isEntries],
   ['the commit of the renewal or the completion', 'Commit', isKeyEvent],
   ['all reads after the claim', 'BatchGetDocuments', () => true],
-])('an outage of more than a minute for %s fails no attempt', async (_, rpc, match) => {
+])('a creation completes despite an outage of more than a minute for %s', async (_, rpc, match) => {
   const action = { kind: 'error', code: 'UNAVAILABLE' } as const;
   const isAfterClaim = (call: Call) => rpc !== 'Commit' || match(call as Call<'Commit'>);
   // The first read is that of the claim.
@@ -243,7 +243,7 @@ describe('a creation that cannot continue', () => {
     ['timeout', 1, new LoggableError('the time is up')],
     ['stopped', 0, new StoppedError('the instance stops')],
   ])(
-    'waits for the sweep if the failure cause is %s; failed_tries is then %i',
+    'refers its client to the sweep if the failure cause is %s; failed_tries is then %i',
     async (failure_cause, failed_tries, reason) => {
       const controller = new AbortController();
       atCommit(database, isEntries, () => controller.abort(reason));
@@ -260,7 +260,7 @@ describe('a creation that cannot continue', () => {
     },
   );
 
-  test('fails its attempt only when the current batch of the other list has ended', async () => {
+  test('because of one list fails its attempt only when the current batch of the other list has ended', async () => {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const held = atCommit(database, isEntriesOf('expected_forward_costs'), () => promise);
     const failed = failCommits(database, isEntriesOf('price_lists'));
@@ -274,7 +274,7 @@ describe('a creation that cannot continue', () => {
     expect(await readKey()).toMatchObject({ status: 'requires_review' });
   });
 
-  test('stops the other list after its current batch', async () => {
+  test('because of one list stops the other list after its current batch', async () => {
     const calls = database.recordCalls();
     failCommits(database, isEntriesOf('price_lists'));
     await create(createPriceListBody(10 * TEST_BATCH));
@@ -294,7 +294,7 @@ describe('a creation that cannot continue', () => {
       expect(await readKey()).toMatchObject({ status: 'processing', failure: null, sweep_due_at });
     });
 
-    test('retries the commit of the failure for a minute', async () => {
+    test('retries the commit of the failure for a minute unless the instance stops', async () => {
       failCommits(database, isEntries);
       failCommits(database, isKeyEvent, { code: 'UNAVAILABLE', times: Infinity });
       expect(getRejection(await create())).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
@@ -305,7 +305,7 @@ describe('a creation that cannot continue', () => {
     test.each([
       [60_000, new Error('the time is up')],
       [2_000, new StoppedError('the instance stops', 2_000)],
-    ])('waits no longer than %i ms, even if a call hangs', async (ms, reason) => {
+    ])('waits no longer than the %i ms reserved for storing it, even if a call hangs', async (ms, reason) => {
       const reserves: number[] = [];
       /** Shortens the reserve to what the read before the commit needs. */
       const createTimeout: Clock['createTimeout'] = (timeoutMs, createReason, ...parents) => {

@@ -162,7 +162,7 @@ describe('a creation', () => {
     expect(other).toEqual(['request_in_progress', { 'Retry-After': '10' }, []]);
   });
 
-  test('leaves a key record that names another key to an operator', async () => {
+  test('leaves to an operator a key record that names another key', async () => {
     await getKey().set({ ...createKeyRecord(), boq_list_id: 'boq-2' });
     const before = await readKey();
     const created = await create();
@@ -282,7 +282,7 @@ describe('a lost reply', () => {
     expect((await database.client.collection('price_list_requests').get()).size).toBe(1);
   });
 
-  test('is not assumed for a claim without effect, which throws its error', async () => {
+  test('is not assumed if the claim gets a permanent error, which the creation throws', async () => {
     failCommits(database, isClaim, { times: 1 });
     const { result, logged } = await create();
     expect(result).toMatchObject({ code: 7 });

@@ -130,7 +130,7 @@ test.each(pairs)('%s is accepted in this state: %s', (event, state, changes, sta
   expect(outcome.kind).toBe(kind);
 });
 
-test('events change nothing in states that reject them', () => {
+test('a rejected event changes nothing, unless it stores an expired lease', () => {
   const accepted = new Set(pairs.map(([event, state]) => `${event}: ${state}`));
   for (const [name, event] of Object.entries(EVENTS)) {
     for (const [state, stored] of Object.entries(STATES)) {

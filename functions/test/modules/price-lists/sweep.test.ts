@@ -118,7 +118,7 @@ describe('a sweep', () => {
     expect(most).toBe(3);
   });
 
-  test('resumes a key three times, and then leaves it to an operator', async () => {
+  test('leaves a crashed attempt to an operator when three resumes have failed', async () => {
     await fail('a', { ...CRASHED, failed_tries: 0 });
     failCommits(database, isEntries, { code: 'UNAVAILABLE', times: Infinity });
     const results: string[][] = [];
@@ -197,7 +197,7 @@ describe('a sweep', () => {
     ['a boolean', true],
     ['a string', '1'],
     ['null', null],
-    ['not a number', NaN],
+    ['NaN', NaN],
     ['a date', new Date(0)],
   ])('ends, and reaches due keys, although the due time of other records is %s', async (_, sweep_due_at) => {
     const others = Array.from({ length: 30 }, (_, i) => [`other-${i}`, { sweep_due_at }]);
@@ -253,7 +253,7 @@ describe('a sweep', () => {
     expect(calls.filter(({ rpc }) => rpc === 'RunQuery')).toHaveLength(6);
   });
 
-  test('resumes a key alone if its last try may have ended its instance', async () => {
+  test('resumes a key alone if its last resume may have ended its instance', async () => {
     for (const key of ['a', 'b', 'c']) await fail(key, { ...CRASHED, failed_tries: 1 });
     for (const key of ['d', 'e', 'f']) await fail(key, STOPPED);
     // Two other resumes are running when the sweep finds the first key that it must resume alone.
@@ -373,7 +373,7 @@ describe('a key that needs an operator is reported', () => {
     expect(await sweepAll()).toEqual([]);
   });
 
-  test('again, if the report could not be written, and the sweep then begins no other work and ends with that error', async () => {
+  test('again, if a sweep cannot write the report; that sweep begins no other work and ends with the error', async () => {
     await fail('b', STOPPED);
     const error = new Error('the output is closed');
     await expect(runSweep({ onResult: () => Promise.reject(error) })).rejects.toBe(error);
