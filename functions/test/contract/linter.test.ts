@@ -1,6 +1,6 @@
 import { runProgramSync } from '../../../dev/run/programs';
 
-/** Checks docs/openapi.json with Redocly's linter. contract.yml checks that clients can be generated from this file. */
+/** Checks docs/openapi.json with Redocly's linter. contract.yml checks that clients can be generated from it. */
 
 interface Report {
   problems: object[];

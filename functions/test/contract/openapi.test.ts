@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Tests that docs/openapi.json has only what common validators and generators accept. The scripts in deploy/contract run them. */
+/** Tests that docs/openapi.json has only what common validators and generators accept. contract.yml runs them. */
 
 interface Schema {
   type?: unknown;

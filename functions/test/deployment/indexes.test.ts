@@ -4,7 +4,7 @@ import { getResponse, useCreations } from '../../../test/harness/creations';
 import { readDeclaredIndexes } from '../../../test/harness/firestore';
 import { createPriceListBody } from '../../../test/harness/submissions';
 
-/** Counts what the exemptions of firestore.indexes.json save. Other suites would fail if a query needed an exempted index. */
+/** Tests the exemptions of firestore.indexes.json. Other suites would fail if a query needed an exempted index. */
 
 const { database, create } = useCreations();
 

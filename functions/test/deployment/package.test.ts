@@ -39,7 +39,7 @@ describe('the deploy package', () => {
   });
 
   test.each(operationNames.filter((name) => !functions[name].operation.writes))(
-    '%s starts without the Firestore SDK, google-auth-library and firebase-admin, and loads zod only to parse a body',
+    '%s starts without the Firestore SDK, google-auth-library and firebase-admin, and without zod unless it takes a body',
     async (name) => {
       for (const file of await listStaticImports(getFileName(name))) {
         const code = await readFile(join(DEPLOY_PACKAGE, file), 'utf8');
@@ -49,7 +49,7 @@ describe('the deploy package', () => {
     },
   );
 
-  test('names exact versions and the deploy runtime, and depends only on the framework', async () => {
+  test('names exact versions and the deploy runtime, and depends only on the Functions Framework', async () => {
     const manifest = JSON.parse(await readFile(join(DEPLOY_PACKAGE, 'package.json'), 'utf8')) as Record<string, object>;
     expect(manifest).toMatchObject({
       main: 'index.cjs',
@@ -133,7 +133,7 @@ describe('the deploy package, installed by npm ci and run by the Functions Frame
   });
 });
 
-/** Returns the name of the file of a function in the deploy package. It follows from the name of the source file. */
+/** Returns the name of the file of a function in the deploy package. */
 function getFileName(name: string): string {
   return `${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.cjs`;
 }

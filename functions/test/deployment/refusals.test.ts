@@ -27,7 +27,7 @@ async function upload(port: number): Promise<string> {
   return head.toString().split('\r\n')[0] ?? '';
 }
 
-test('an upload with a pause gets its 401, even while the instance is stopping', async () => {
+test('an upload with a pause of 1 s gets its 401, even while the instance is stopping', async () => {
   const started = await deployed.start('addPriceLists');
   const uploaded = upload(started.port);
   await waitFor(() => getLogged(started, 'request').length === 1);
@@ -69,7 +69,7 @@ test('no header makes a log line as long as 4 KiB or adds a control character to
   }
 });
 
-test('an instance logs the line number of each invalid line of the API key setting, and no text of the setting', async () => {
+test('a starting instance logs the line number of each invalid line of the API key setting, and no text of the setting', async () => {
   const started = await deployed.start('getOrdersByTeam', { API_KEY: '# Acme GmbH\ngood-key\nbad key\n\nbad:key\n' });
   expect(getLogged(started, 'api_key_lines_ignored')).toMatchObject([{ severity: 'ERROR', lines: [3, 5] }]);
   expect(started.output.join()).not.toMatch(/bad|Acme|good-key/);
