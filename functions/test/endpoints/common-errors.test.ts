@@ -3,7 +3,7 @@ import { operationNames, operations } from '../../../dev/run/operations';
 import { TEST_API_KEY, useTestService, type TestRequest } from '../../../test/harness/service';
 import { withLabels } from '../../../test/harness/validation';
 
-/** Tests the error responses that all operations share, and the order of the checks. */
+/** Tests the error responses that all operations share, the order of the checks, the pause of writes, and the request id. */
 
 const METHODS = ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS', 'PROPFIND'] as const;
 
@@ -53,7 +53,7 @@ describe.each(operationNames)('%s returns', (name) => {
       expect(response.headers['www-authenticate']).toBe('ApiKey header="x-api-key"');
     });
 
-    test('before it validates the body', async () => {
+    test('for a wrong API key, whatever the body is', async () => {
       const { status } = await expectRejected({ headers: { 'x-api-key': 'wrong' }, body: 'not JSON' });
       expect(status).toBe(401);
     });

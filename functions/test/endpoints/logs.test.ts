@@ -92,7 +92,7 @@ describe('the line of a request', () => {
     expect(JSON.stringify(service.log)).not.toContain(toKeyId('other-key'));
   });
 
-  test('names the origin of a rejected preflight, at most 300 characters of it, and the setting', async () => {
+  test('names the origin of a rejected preflight, at most 300 characters of it, and the setting CORS_ALLOWED_ORIGINS', async () => {
     const preflight = (origin: string) =>
       service.call('getWarehouses', { method: 'OPTIONS', headers: { 'x-api-key': undefined, origin } });
     await preflight('http://localhost:3000');
@@ -149,7 +149,7 @@ describe('the trace of a request', () => {
 describe('the life of a price list', () => {
   const life = () => service.log.filter(({ event }) => String(event).startsWith('price_list_'));
 
-  test('is logged as claimed and completed, with the request’s id and the ids of its records', async () => {
+  test('is logged as claimed and completed, with the ids of the request, the request record and the price list', async () => {
     const { json, headers } = await service.call('addPriceLists', { json: createPriceListBody(3) });
     const { document_id, price_list } = json as { document_id: string; price_list: { id: string } };
     const ids = { request_id: headers['x-request-id'], document_id, price_list_id: price_list.id, products_count: 3 };

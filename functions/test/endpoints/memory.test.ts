@@ -12,7 +12,7 @@ import { TEST_API_KEY, useTestService } from '../../../test/harness/service';
 import { createPriceListBody } from '../../../test/harness/submissions';
 import { waitFor } from '../../../test/harness/wait-for';
 
-/** Tests how many bodies an instance of add price lists holds at once (functions/src/lib/memory.ts). */
+/** Tests for how many creations and resumes an instance has memory (functions/src/lib/memory.ts). */
 
 const service = useTestService({ addPriceLists });
 beforeEach(() => writeMarket(service.db));
@@ -34,7 +34,7 @@ const HEADERS = { 'x-api-key': TEST_API_KEY, 'content-type': 'application/json' 
 
 const refused = { status: 503, json: { error: 'Too many price lists at once' } };
 
-test('an instance has memory for the largest body of each concurrent request, and the sweep for that of each resume', () => {
+test('an instance of add price lists has memory for the largest body of each concurrent request, and the sweep for that of each resume', () => {
   expect(PLACES).toBeGreaterThanOrEqual(writeOptions.concurrency);
   expect(countPlaces(sweepOptions)).toBeGreaterThanOrEqual(CONCURRENCY);
 });

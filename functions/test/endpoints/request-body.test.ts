@@ -6,7 +6,7 @@ import { TEST_API_KEY, useTestService } from '../../../test/harness/service';
 import { createPriceListBody } from '../../../test/harness/submissions';
 import { waitFor } from '../../../test/harness/wait-for';
 
-/** Tests over HTTP how bodies are limited and rejected. ../modules/lib/http tests the reader of bodies alone. */
+/** Tests over HTTP how bodies are limited and rejected. ../modules/lib/http/request-body.test.ts tests their reading without HTTP. */
 
 const MIB = 1_048_576;
 const MAX_BODY_BYTES = { getOrdersByTeam: MIB, supplyOrdersInvoices: MIB, addPriceLists: 32 * MIB } as const;

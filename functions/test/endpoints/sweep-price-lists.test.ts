@@ -39,7 +39,7 @@ test('a sweep ends after one query if nothing is due', async () => {
   expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery']);
 });
 
-test('a sweep fails the attempt that it is resuming when the instance stops, and does not count a failed try', async () => {
+test('a sweep fails the attempt that it is resuming when the instance stops, and does not count the stop as a failed try', async () => {
   await failAttempt('a', { ...CRASHED, failed_tries: 0 });
   const stop = new AbortController();
   jest.replaceProperty(shutdown, 'abortWrites', stop);

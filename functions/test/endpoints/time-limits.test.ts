@@ -10,7 +10,7 @@ import { CRASHED } from '../../../test/harness/failed-attempts';
 import { useTestService } from '../../../test/harness/service';
 import { createPriceListBody } from '../../../test/harness/submissions';
 
-/** Tests that a function stops itself before the platform would end it. */
+/** Tests that a function stops itself before the platform would end it, and the values of the limits. */
 
 const service = useTestService({ getTeams, addPriceLists });
 beforeEach(() => writeMarket(service.db));

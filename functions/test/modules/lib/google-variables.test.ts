@@ -20,9 +20,9 @@ const LIBRARIES = [
   'retry-request',
 ];
 
-/** The variables by their purpose. Programs of this repository remove only those under `removed`. */
+/** The variables by their purpose. removeGoogleVariables removes those under `removed`. */
 const VARIABLES = {
-  /** removeGoogleVariables removes these variables, because they can change the transport, log headers or stop the program. */
+  /** Variables that can change the transport, log headers or stop the program. */
   removed: [
     ...['DEBUG_AUTH', 'DETECT_GCP_RETRIES', 'FIRESTORE_ENABLE_TRACING', 'FIRESTORE_PREFER_REST'],
     ...['GAE_MODULE_NAME', 'GAE_SERVICE', 'GCP_ARTIFACT', 'GCP_CLIENT_SERVICE', 'GCP_CLIENT_VERSION'],
@@ -32,12 +32,12 @@ const VARIABLES = {
     ...['GOOGLE_SDK_NODE_ENABLE_TRACING', 'GOOGLE_SDK_NODE_LOGGING', 'GOOGLE_SDK_NODE_SERVER_ADDRESS'],
     ...['GOOGLE_SDK_NODE_SERVER_PORT'],
   ],
-  /** Variables that name the database, the project or the metadata server. */
+  /** Variables that say which database, project or metadata server to use. */
   target: [
     ...['FIRESTORE_EMULATOR_HOST', 'GCE_METADATA_HOST', 'GCE_METADATA_IP', 'GCLOUD_PROJECT', 'GOOGLE_CLOUD_PROJECT'],
     ...['METADATA_SERVER_DETECTION', 'gcloud_project', 'google_cloud_project'],
   ],
-  /** Variables that name credentials, or the project that pays. With unusable credentials, calls fail with a message. */
+  /** Variables by which the libraries find credentials, and the project that pays. With unusable credentials, calls fail with a message. */
   credentials: [
     ...['AWS_ACCESS_KEY_ID', 'AWS_DEFAULT_REGION', 'AWS_REGION', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'],
     ...['APPDATA', 'CLOUDSDK_CONFIG', 'GOOGLE_APPLICATION_CREDENTIALS', 'GOOGLE_CLOUD_QUOTA_PROJECT'],
@@ -63,8 +63,9 @@ const VARIABLES = {
     ...['DEBUG', 'NODE_DEBUG'],
   ],
   /**
-   * In a function, FIREBASE_CONFIG names the same project as GCLOUD_PROJECT. The others matter only to code that these programs
-   * do not run: servers, other products, a balancer that nobody configures, or code behind a removed variable.
+   * In a function, FIREBASE_CONFIG names the same project as GCLOUD_PROJECT, and K_SERVICE says that there is a metadata
+   * server, as three variables of other products do. The rest matters only to code of the libraries that these programs do
+   * not run: servers, other products, a balancer that nobody configures, or code behind a removed variable.
    */
   unused: [
     ...['FIREBASE_CONFIG', 'GRPC_EXPERIMENTAL_ENABLE_OUTLIER_DETECTION', 'SERVER_ADDRESS', 'SERVER_PORT'],

@@ -102,7 +102,7 @@ test.each([
   expect(getMessage(open.repeat(10_000_000))).toBe(message);
 });
 
-describe('an object with named members', () => {
+describe('the shape of an object with named members', () => {
   const SHAPE: Shape = {
     kind: 'object',
     members: [

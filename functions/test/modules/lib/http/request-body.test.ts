@@ -202,7 +202,7 @@ describe('the reading of a body', () => {
       await new Promise(setImmediate);
     };
 
-    test('ends with an error 10 s after the last byte that has arrived', async () => {
+    test('ends with an error when no byte has arrived for 10 s', async () => {
       const request = createRequest();
       const reading = expect(read(request, { timeoutMs: 30_000 })).rejects.toMatchObject({
         code: 'request_timeout',

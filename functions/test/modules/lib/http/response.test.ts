@@ -70,7 +70,7 @@ const createText = (length: number) =>
 
 const KIB = 1024;
 
-test('a response has the given status and headers, and the headers that every response with a body has', async () => {
+test('a short response has the given status and headers, the type and length of its body, and the headers against caching and sniffing', async () => {
   const headers = { 'X-One': '1' };
   const { status, headers: received, text, result } = await fetchResponse({ status: 404, headers, body: '{"é":1}' });
   expect([status, text, result]).toEqual([404, '{"é":1}', 'sent']);
@@ -308,7 +308,7 @@ describe('a response to an incomplete request', () => {
     expect(received).toMatch(/^HTTP\/1\.1 204 /);
   });
 
-  test('closes the connection 2 s after the last byte that has arrived', async () => {
+  test('closes the connection when no byte of the request has arrived for 2 s', async () => {
     await open();
     expect(await isOpenAfter(1_900)).toBe(true);
     await sendBytes('x');

@@ -51,7 +51,7 @@ describe('each request of a process that serves functions', () => {
     expect(received.map(({ url }) => url)).toEqual(['/', '/', '/', '/']);
   });
 
-  test('has only the headers that the service, HTTP and the platform read, if an instance serves it', async () => {
+  test('has only the headers that the service and the framework need, if an instance serves it', async () => {
     const kept = {
       'x-api-key': 'a',
       'x-request-id': 'b',

@@ -38,7 +38,7 @@ function createInstance() {
   return { shutdown, server, steps, addResponse, stop };
 }
 
-test('a stop refuses writes at once, aborts them after 5 s, ends reads after 8 s, and ends after at most 9 s', async () => {
+test('a stop refuses new writes at once, aborts those in progress after 5 s, ends reads after 8 s, and ends after at most 9 s', async () => {
   const { shutdown, steps, addResponse, stop } = createInstance();
   addResponse();
   void shutdown.waitFor(() => new Promise(() => undefined));
@@ -55,7 +55,7 @@ test('a stop refuses writes at once, aborts them after 5 s, ends reads after 8 s
   expect(shutdown.runningHandlers).toBe(1);
 });
 
-test('a stop ends as soon as the last response is sent, and at once if none is open', async () => {
+test('without a running handler, a stop ends as soon as the last response is sent, and at once if none is open', async () => {
   const { steps, addResponse, stop } = createInstance();
   const response = addResponse();
   const stopped = stop();

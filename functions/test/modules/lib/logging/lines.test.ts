@@ -6,7 +6,7 @@ import { logUnreadableKey } from '../../../../src/lib/logging/sweep';
 import { logSweepResult } from '../../../../src/lib/logging/sweep';
 import { createKeyRecord } from '../../../../../test/harness/key-records';
 
-/** Tests the severities and fields of log lines about failures and stops. */
+/** Tests the severities and fields of some log lines of attempts, sweeps and instances. */
 
 jest.mock('firebase-functions/logger');
 
