@@ -137,7 +137,7 @@ export class ResponseModel {
         assert(own !== undefined, 'only a claimed attempt fails');
         assert(!isUndisturbed(process), 'retries overcome what they can');
         const isStale = states.some((state) => isOwnAttempt(state) && state?.failure_cause === 'lease_expired');
-        const isStored = !error.message.includes('the failure could not be stored');
+        const isStored = !error.message.includes('the failure may not have been stored');
         assert(!isStale || !isStored, 'a stale attempt does not fail its request');
         assert(
           isStored || error.headers['Retry-After'] !== undefined,

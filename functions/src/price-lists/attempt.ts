@@ -120,7 +120,7 @@ async function fail({ key, record }: Attempt, error: unknown): Promise<KeyOutcom
     return await applyWithinReserve(key, { kind: 'fail', attempt: record, failure, cause });
   } catch (notStored) {
     // If the failure was not stored, the sweep acts on the attempt after the lease has expired.
-    const reason = `${failure}; the failure could not be stored: ${getErrorMessage(notStored)}`;
+    const reason = `${failure}; the failure may not have been stored: ${getErrorMessage(notStored)}`;
     return { kind: 'failed', reason, recovery: SWEEP_RECOVERY };
   }
 }

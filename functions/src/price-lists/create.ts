@@ -64,7 +64,7 @@ export async function createPriceLists(
 /** A claim before {@link claimKey} has read the market. */
 type ClaimDraft = Omit<Claim, 'lists'> & { listIds: ListIds };
 
-/** A retry of the claim stores the same ids and owner token, so it recognises a claim that has taken effect. */
+/** A retry of the claim uses the same ids and owner token, so it recognises a claim that has taken effect. */
 function draftClaim({ info, products }: PriceListSubmission, { apiKeyId }: CreationRequest, db: Database): ClaimDraft {
   return {
     ...listInfoSchema.parse(info),
@@ -137,7 +137,10 @@ function toResult(outcome: KeyOutcome, cause?: unknown): CreationResult {
       throw new ApiError('request_in_progress', 'an attempt on the key is in progress', { cause, retryAfterMs });
     }
     case 'in_review':
-      throw new ApiError('review_required', 'the key requires review', { cause, ...toAdvice(outcome.recovery) });
+      throw new ApiError('review_required', 'the key requires review or its record is unreadable', {
+        cause,
+        ...toAdvice(outcome.recovery),
+      });
     case 'released':
       throw new ApiError('review_required', 'an operator released the attempt', { cause });
     case 'deleted':

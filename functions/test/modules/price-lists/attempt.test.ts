@@ -286,7 +286,7 @@ describe('a creation that cannot continue', () => {
       failCommits(database, isEntries);
       failCommits(database, isKeyEvent);
       const created = await create();
-      const text = `${REASON}; the failure could not be stored: ${REASON}`;
+      const text = `${REASON}; the failure may not have been stored: ${REASON}`;
       expect(getRejection(created)).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
       expect(created.result).toMatchObject({ needsOperator: false });
       expect(created.logged.at(-1)).toEqual(['failed', expect.anything(), text, false]);
