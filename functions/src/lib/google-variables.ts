@@ -1,5 +1,5 @@
 /**
- * Google's libraries read many environment variables. Some change the transport, on which every time limit relies. Others
+ * Google's libraries read many environment variables. Some change the transport, on which the timeouts of calls rely. Others
  * make the libraries log headers, or end a program with a stack trace. google-variables.test.ts lists what the libraries read.
  */
 

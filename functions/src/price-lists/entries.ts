@@ -2,8 +2,8 @@ import type { Entry, ListKind } from '../lib/repositories/lists';
 import { getPrices, type Products } from '../lib/schemas/add-price-lists';
 
 /**
- * Yields the entries of a list in batches. Each batch takes its ids at equal distances from the sorted ids, because
- * Firestore stores neighbouring ids together, and can reject writes if too many of them go to one range of ids.
+ * Yields the entries of a list in batches. The ids of each batch are spread evenly over the sorted ids, because Firestore
+ * stores neighbouring ids together, and can reject writes if too many of them go to one range of ids.
  */
 export function* toBatches(products: Products, kind: ListKind, batchSize: number): Generator<Entry[]> {
   const { ids } = products;

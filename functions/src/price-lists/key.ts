@@ -6,7 +6,7 @@ import { toListDocuments, toSuccessResponse } from './documents';
 import { canResumeAutomatically, getAttemptWaitMs, getRecovery, SWEEP_RECOVERY, type Recovery } from './schedule';
 
 /**
- * The states of an idempotency key, as pure transitions. key-store.ts reads and writes the record.
+ * The states of an idempotency key, as pure transitions. key-store.ts applies them to stored records.
  * docs/architecture.md#states-of-a-key draws the states.
  *
  * For any order of events:

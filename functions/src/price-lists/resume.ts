@@ -5,7 +5,7 @@ import type { OperatorDecision } from './key';
 import { applyEvent, type KeyStore } from './key-store';
 
 /**
- * Takes over an attempt that requires review or whose lease has expired. Reads its payload, writes all entries again,
+ * Takes over an attempt that has failed or whose lease has expired. Reads its payload, writes all entries again,
  * and completes it. An error after the take-over, even while the payload is read, fails the attempt.
  *
  * @param operator who resumes it; null for the sweep

@@ -103,7 +103,7 @@ async function waitForWork(work: Iterable<Promise<void>>, nextPassAt: number, cl
   nextPass.cancel();
 }
 
-/** Resumes or reports one key. After an error, reports the key as deferred, for a later sweep. */
+/** Resumes or reports one key. After an error, reports the key as deferred. */
 async function sweepKey(found: KeySnapshot, key: KeyStore, reporter: SweepReporter): Promise<void> {
   const { record, readAt } = found;
   if (record === undefined) return;

@@ -16,7 +16,7 @@ export const collections = {
   priceListIdempotency: 'price_list_idempotency',
 } as const;
 
-/** `products` holds the entries of a list, `price_list_payload` the chunks of a request record. */
+/** `products` holds the entries of a list, `price_list_payload` the chunks of a payload. */
 export const subcollections = { products: 'products', payload: 'price_list_payload' } as const;
 
 export const fields = {

@@ -15,7 +15,7 @@ import {
 /** The SDK never repeats a streaming call after this code. */
 const NOT_REPEATED = status.ABORTED;
 
-/** A status whose code was replaced, with the status that Firestore sent. */
+/** A status whose code was replaced, with the original status. */
 interface ReplacedStatus extends StatusObject {
   original: StatusObject;
 }
@@ -38,7 +38,7 @@ export const singleTry: CallInvocationTransformer = (call) => {
   return { ...call, callOptions: { ...call.callOptions, interceptors: [replaceStatus] } };
 };
 
-/** Returns an error with the status that Firestore sent, or the same error if its status was not replaced. */
+/** Returns an error with the original status, or the same error if its status was not replaced. */
 export function restoreStatus(error: unknown): unknown {
   const { original } = error as Partial<ReplacedStatus>;
   if (!(error instanceof Error) || original === undefined) return error;

@@ -67,7 +67,7 @@ export const shutdown = new Shutdown();
 /**
  * Runs a handler, and lets a stop of the instance wait for it. The handler runs outside the `node:domain` of
  * the Functions Framework, because a domain makes every promise many times as expensive. An error
- * that nothing awaits therefore ends the instance (docs/operations.md#shutdown).
+ * that nothing handles therefore ends the instance (docs/operations.md#shutdown).
  */
 export function runHandler(handle: () => Promise<void>): Promise<void> {
   const { active } = domain as { active?: Domain | null };

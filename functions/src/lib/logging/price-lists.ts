@@ -19,7 +19,7 @@ export function toCompletionFields(record: CompletedFields) {
 
 export type PriceListLogger = ReturnType<typeof createPriceListLogger>;
 
-/** Logs the events of a price list with the ids of its request and its records, never with its key. */
+/** Logs the events of a price list with ids of its request and records, never with its key. */
 export function createPriceListLogger(request_id: string) {
   const log = (severity: LogSeverity, event: string, attempt: AttemptFields, more: object = {}) => {
     const { document_id, products_count, lists } = attempt;

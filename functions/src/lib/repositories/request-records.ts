@@ -5,7 +5,7 @@ import type { PriceListInfo } from '../schemas/add-price-lists';
 import { type KeyRecord } from '../schemas/key-record';
 import { getMarketFacts } from '../market-facts';
 
-/** Reads and writes request records, which say who sent what, and the payloads of their requests. */
+/** Writes request records, which say who sent what, and writes and reads the payloads of their requests. */
 
 export const newDocumentId = ({ firestore }: Database): string =>
   firestore.collection(collections.priceListRequests).doc().id;

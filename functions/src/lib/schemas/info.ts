@@ -27,6 +27,6 @@ export type PriceListInfo = z.output<typeof infoSchema>;
 
 /**
  * The fields of `info` that key records, list documents and the lists in the response share. Of the two lists, only the
- * price list has `date`. A stricter rule for one of these fields makes older key records unreadable.
+ * price list has `date`. A stricter rule for one of these fields can make older key records unreadable.
  */
 export const listInfoSchema = infoSchema.pick({ market_id: true, name: true, date: true });
