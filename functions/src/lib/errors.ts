@@ -77,7 +77,10 @@ export class ValidationError extends ApiError {
   }
 }
 
-/** What is too large: the body as sent or inflated, the number of its products, or the payload that would be stored, as text or compressed. */
+/**
+ * What is too large: the body as sent or inflated, the number of its products, or the payload that would be stored, as
+ * text or compressed.
+ */
 type PayloadLimitScope = 'body' | 'products' | 'canonical' | 'compressed';
 
 /** 413. Its headers name the limit, because the simple error shape has no field for it. */

@@ -26,7 +26,10 @@
  *     1,725    the running resumes stop                  getTimeLimitMs
  */
 
-/** How long gRPC waits before it pings the server of a call, and how long it then waits for the reply. Google's own clients ping every 30 s. */
+/**
+ * How long gRPC waits before it pings the server of a call, and how long it then waits for the reply. Google's own
+ * clients ping every 30 s.
+ */
 export const KEEPALIVE_MS = { interval: 30_000, timeout: 10_000 };
 
 /** The timeout of a call, after which it fails with DEADLINE_EXCEEDED. */
@@ -46,9 +49,15 @@ export const CALL_TIMEOUTS_MS = {
  * ends the retries earlier.
  */
 export const RETRY_MS = {
-  /** Covers an outage of almost a minute, or a connection that died silently. For a query of query.ts, the time begins again after each call that found documents. */
+  /**
+   * Covers an outage of almost a minute, or a connection that died silently. For a query of query.ts, the time begins
+   * again after each call that found documents.
+   */
   outage: 60_000,
-  /** For each write of a creation after its claim, except that of a failure. The retries end when the request times out, its instance stops or its attempt has lost the key. */
+  /**
+   * For each write of a creation after its claim, except that of a failure. The retries end when the request times out,
+   * its instance stops or its attempt has lost the key.
+   */
   attempt: Infinity,
 };
 
@@ -96,5 +105,8 @@ export const STOP_RESERVE_MS = 2_000;
 /** The shortest time between two scheduled starts of the sweep, and between two passes of one sweep. */
 export const SWEEP_INTERVAL_MS = 60_000;
 
-/** Assumed time from the start of a sweep until it resumes the attempt of a due key. Part of the `Retry-After` of a client that waits for the sweep. */
+/**
+ * Assumed time from the start of a sweep until it resumes the attempt of a due key. Part of the `Retry-After` of a
+ * client that waits for the sweep.
+ */
 export const SWEEP_START_MS = 5_000;

@@ -32,7 +32,10 @@ export interface Counters {
   phasesMs: Partial<Record<Phase, number>>;
 }
 
-/** The first four are phases of a creation, in this order. A read with a body has the first too. The last two are waits for documents and for the client. */
+/**
+ * The first four are phases of a creation, in this order. A read with a body has the first too. The last two are waits
+ * for documents and for the client.
+ */
 export type Phase = 'body' | 'claim' | 'entries' | 'completion' | 'firestore' | 'client';
 
 export async function measurePhase<T>({ phasesMs }: Counters, phase: Phase, fn: () => Promise<T>): Promise<T> {

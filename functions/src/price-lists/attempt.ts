@@ -33,7 +33,11 @@ export class Attempt {
     this.#heldUntil = heldUntil;
   }
 
-  /** Makes a call under the lease, and repeats it after a transient error or a conflict. @throws Error if a renewal finds that the attempt has lost its key, and as `retry` does */
+  /**
+   * Makes a call under the lease, and repeats it after a transient error or a conflict.
+   *
+   * @throws Error if a renewal finds that the attempt has lost its key, and as `retry` does
+   */
   call<T>(fn: () => Promise<T>): Promise<T> {
     const callUnderLease = async () => {
       await this.#renewIfDue();

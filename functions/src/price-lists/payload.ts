@@ -19,7 +19,10 @@ import {
 } from '../lib/schemas/add-price-lists';
 import type { KeyRecord } from '../lib/schemas/key-record';
 
-/** Limit of a compressed payload. The commit of a claim holds all chunks and up to 150 KB of records, and Firestore allows 10 MiB for a commit. */
+/**
+ * Limit of a compressed payload. The commit of a claim holds all chunks and up to 150 KB of records, and Firestore
+ * allows 10 MiB for a commit.
+ */
 export const MAX_STORED_BYTES = 9 * 1024 * 1024;
 
 /** About how many characters to hash or compress at a time, because V8 frees much longer strings late. */
@@ -123,7 +126,10 @@ async function readAcceptedBody(db: Database, { document_id, fingerprint }: Acce
   return { body: scanJson(bytes, priceListsShape, MAX_PRODUCTS), chunkCount: chunks.length };
 }
 
-/** @throws UnusablePayloadError for `ERR_BUFFER_TOO_LARGE` or a code of zlib (https://nodejs.org/api/zlib.html#constants); otherwise the same error */
+/**
+ * @throws UnusablePayloadError for `ERR_BUFFER_TOO_LARGE` or a code of zlib
+ * (https://nodejs.org/api/zlib.html#constants); otherwise the same error
+ */
 function throwUnusable(error: unknown): never {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ERR_BUFFER_TOO_LARGE')

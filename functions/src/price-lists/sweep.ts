@@ -92,7 +92,10 @@ export async function* readDueKeys(db: Database): AsyncGenerator<SweptKey> {
   }
 }
 
-/** Whether an earlier resume of the attempt may have ended its instance. The next resume runs alone, so that it ends no other work if it ends its instance too. */
+/**
+ * Whether an earlier resume of the attempt may have ended its instance. The next resume runs alone, so that it ends no
+ * other work if it ends its instance too.
+ */
 const mayHaveEndedInstance = ({ record }: KeySnapshot): boolean =>
   typeof record === 'object' && record.status === 'processing' && record.failed_tries > 0;
 

@@ -17,7 +17,10 @@ export function prepareRequest(request: IncomingMessage): void {
     if (!KEPT_HEADERS.has(name)) Reflect.deleteProperty(request.headers, name);
 }
 
-/** All headers that reach the framework in an instance. The framework and its libraries would act on other headers, such as those of events. */
+/**
+ * All headers that reach the framework in an instance. The framework and its libraries would act on other headers, such
+ * as those of events.
+ */
 const KEPT_HEADERS = new Set([
   // of HTTP itself
   'connection',

@@ -21,7 +21,10 @@ export function logSweepResult(
   logEvent(severity, event, { document_id, trace_id, ...facts, ...why });
 }
 
-/** Maximum number of log lines about unreadable records in one sweep. `sweep_ended` and `sweep_failed` give the number of all such records. */
+/**
+ * Maximum number of log lines about unreadable records in one sweep. `sweep_ended` and `sweep_failed` give the number
+ * of all such records.
+ */
 export const MAX_UNREADABLE_LINES = 10;
 
 /** @param record path of the record, which contains the hash of the key */

@@ -49,7 +49,10 @@ export function settleRequest(db: Database, writes: Writes, record: KeyRecord): 
   writes.set(requestDocument(db, record.document_id), { released }, { merge: true });
 }
 
-/** @returns the chunks of a payload in their order, without those that are not bytes; undefined if a chunk before the last stored one is missing */
+/**
+ * @returns the chunks of a payload in their order, without those that are not bytes; undefined if a chunk before the
+ * last stored one is missing
+ */
 export async function readPayloadChunks(db: Database, documentId: string): Promise<Buffer[] | undefined> {
   const request = requestDocument(db, documentId);
   const { docs } = await db.get(request.collection(subcollections.payload));

@@ -46,7 +46,10 @@ export const KEY_STATUSES = ['processing', 'completed', 'requires_review', 'rele
 /** What a claim stores in the key record. The attempt keeps all these values except `owner`. */
 const claimSchema = listInfoSchema.extend({
   boq_list_id: text,
-  /** Random id of the request or resume that carries out the attempt. Empty after an event that found an expired lease and did not resume the attempt. */
+  /**
+   * Random id of the request or resume that carries out the attempt. Empty after an event that found an expired lease
+   * and did not resume the attempt.
+   */
   owner: text,
   fingerprint: text,
   products_count: z.int(),
