@@ -145,7 +145,7 @@ if [ -z "$keep_rules" ]; then
     [ "$status" != 200 ] || verdict=$(node --import tsx deploy/set-up/rules.ts "$folder/rules")
     if [ "$verdict" = different ]; then
       decide 'The rules of the database differ from firestore.rules, which refuses every client.' \
-        "In a project of its own, replace them: firebase deploy --only firestore:rules --project $project" \
+        "In a project of its own, set \"database\" in firebase.json to $database, and replace them: firebase deploy --only firestore:rules --project $project" \
         'In a shared project, keep them if they let no client read or write the collections of this service, and add --keep-rules.'
     fi
   elif [ "$status" = 404 ]; then

@@ -93,8 +93,8 @@ export const checkKeyNames = (projectId: string, ask: AskGoogle): Requirement =>
       for (const { name } of keys ?? []) if (!names.includes(name)) lacking.add(name);
     }
     const details = [
-      ...unreadable.map(([detail]) => `${detail}, but functions are deployed with it, so no instance can start`),
-      ...(lacking.size === 0 ? [] : [`deployed, but not in the newest version: ${[...lacking].join(', ')}`]),
+      ...unreadable.map(([detail]) => `${detail}, but functions are deployed with it, so their instances cannot start`),
+      ...(lacking.size === 0 ? [] : [`deployed, but not found in the newest version: ${[...lacking].join(', ')}`]),
       ...(repeated.length === 0 ? [] : [`on several lines: ${[...new Set(repeated)].join(', ')}`]),
     ];
     const fixes = unreadable.map(([, fix]) => fix);

@@ -149,7 +149,7 @@ const MISSING: Row[] = [
 const WARNINGS: Row[] = [
   ...(['DISABLED', 'DESTROYED'] as const).map((state): Row => [
     'names of the API keys',
-    `version 3 is ${state}, but functions are deployed with it, so no instance can start`,
+    `version 3 is ${state}, but functions are deployed with it, so their instances cannot start`,
     state === 'DISABLED' ? 'gcloud secrets versions enable 3 --secret=API_KEY' : 'take the newest enabled version',
     deployedWithKeys('an-old-key', { state }),
   ]),
@@ -161,7 +161,7 @@ const WARNINGS: Row[] = [
   ],
   [
     'names of the API keys',
-    'deployed, but not in the newest version: old-1, old-2',
+    'deployed, but not found in the newest version: old-1, old-2',
     ROTATE,
     deployedWithKeys(['old-1', 'acme', 'old-2'].map((name) => `${name}:${'1'.repeat(64)}`).join('\n')),
   ],

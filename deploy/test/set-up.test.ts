@@ -252,7 +252,7 @@ const DECIDED: Drift[] = [
     'ruleset',
     /^/,
     rulesetOf(RULES.replace('false', 'true')).ruleset,
-    '# In a project of its own, replace them: firebase deploy --only firestore:rules --project my-project',
+    '# In a project of its own, set "database" in firebase.json to (default), and replace them: firebase deploy --only firestore:rules --project my-project',
   ],
   [
     'functions',
@@ -286,7 +286,7 @@ function drift(changes: Drift[]): { status: number | null; lines: string[] } {
   return { status, lines: stdout.split('\n').map((line) => line.trimEnd()) };
 }
 
-test('the script prints a command for each change, and with --apply runs the commands', () => {
+test('the script prints the commands that undo the changes, and with --apply runs them', () => {
   const { status, lines } = drift(REPAIRED.filter(([name]) => name !== 'services'));
   expect([status, lines]).toEqual([1, expect.arrayContaining(REPAIRED.slice(1).map(([, , , said]) => said))]);
   expect(run(['--apply']).status).toBe(0);

@@ -113,7 +113,7 @@ function* bodyFailures(
   response: ReceivedResponse,
 ): Generator<string> {
   if (content === undefined || method === 'HEAD') {
-    if (response.bytes.length > 0) yield 'the response has a body, but none is described';
+    if (response.bytes.length > 0) yield 'the response has a body, but must have none';
     return;
   }
   if (response.headers['content-type'] !== 'application/json; charset=utf-8') yield 'the content type differs';
