@@ -75,7 +75,8 @@ const layers = Object.entries(PARTS).map(([part, allowed]) => ({
 }));
 
 /**
- * What each of these folders, the rooms, may import from other folders, as patterns of paths. A room imports only rooms to its right:
+ * What each of these folders, the rooms, may import from other folders, as patterns of paths. Besides docs, a room imports only from
+ * its own top-level folder and those to its right:
  *
  *     bench, deploy -> dev -> command -> functions, and emulator, which imports nothing
  *
@@ -138,8 +139,8 @@ const DECLARED = [
 ];
 
 /**
- * The files that load child_process. Tests outside emulator start programs with dev/run/programs.ts, and deployed functions with
- * dev/run/deployed.ts. Both create the environment of what they start.
+ * The files that load child_process. Tests outside emulator start programs with dev/run/programs.ts, deployed functions with
+ * dev/run/deployed.ts, and Chromium with Puppeteer. The two files create the environment of what they start.
  */
 const STARTERS =
   '^(bench/stack\\.ts|deploy/(release-check|check/manifest)\\.ts|dev/(check|link-node)\\.mjs|dev/build/build\\.mjs|dev/server/dev\\.ts|dev/run/(deployed|programs)\\.ts|emulator/test/support\\.ts)$';

@@ -20,7 +20,7 @@ export default defineConfig(
   ...tseslint.configs.strictTypeChecked,
   ...tseslint.configs.stylisticTypeChecked,
   {
-    // Checks all files as one TypeScript program. The project service is made for editors and takes longer.
+    // Checks all TypeScript files as one program. The project service is made for editors and takes longer.
     languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     plugins: { regexp },

@@ -1,7 +1,7 @@
 import './functions/node-version.cjs';
 import { availableParallelism } from 'node:os';
 
-/** Folders that tests import from. `--watch` and `--findRelatedTests` see only their files. */
+/** Folders with source files or tests. `--watch` and `--findRelatedTests` see only their files. */
 const roots = ['functions', 'command', 'emulator', 'dev', 'deploy', 'bench', 'test', 'docs/examples'];
 
 /** Packages that are ES modules, which Jest has to convert: string-width and its dependencies. */
