@@ -35,7 +35,7 @@ try() {
 # Sends a file to Google's API, and prints the status of the response. `--disable` ignores ~/.curlrc.
 send() {
   local method=$1 path=$2 file=$3
-  : > "$folder/response" # If nothing arrives, the response of the file before must not be printed.
+  : > "$folder/response" # If nothing arrives, the response to the previous file must not be printed.
   # Passes the token through standard input, because every user of the machine sees the arguments of a program.
   printf 'header = "Authorization: Bearer %s"\n' "$(gcloud auth print-access-token)" |
     curl --disable --config - --silent --show-error --output "$folder/response" --write-out '%{http_code}' --request "$method" \

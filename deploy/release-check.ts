@@ -66,7 +66,10 @@ async function readNewBreaks(earlier: string): Promise<Breaks> {
   return Object.fromEntries(now.filter(([name, reason]) => before[name] !== reason));
 }
 
-/** Compares the versions of manifests, description and changelog with a tag, but not that of the client. @throws Error unless they agree */
+/**
+ * Compares the versions in package.json, functions/package.json, the API description and the changelog with a tag.
+ * @throws Error unless they agree
+ */
 function compareVersions(tag: string): void {
   const files = ['package.json', 'functions/package.json'];
   const versions = files.map((file) => [file, readJson(file, versionedSchema).version]);

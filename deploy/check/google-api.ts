@@ -7,8 +7,8 @@ import { parseOutsideJson } from '../../command/cli/outside-json';
  *
  * @param api name of the API, such as `firestore`
  * @returns undefined when the resource does not exist
- * @throws GoogleRequestError without credentials or a connection, for any error status except 404, and for an answer that is not
- *   JSON or that the schema rejects
+ * @throws GoogleRequestError without credentials, without a complete answer within 20 s, for any error status except 404, and for
+ *   an answer that is not JSON or that the schema rejects
  */
 export type AskGoogle = <T>(api: string, path: string, schema: z.ZodType<T>) => Promise<T | undefined>;
 

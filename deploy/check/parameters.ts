@@ -65,7 +65,7 @@ export function listParameters(deployment: Deployment): Requirement[] {
     `${invalidLines.join(', ')}: not NAME=value, or a repeated name`,
     'write each parameter once, as NAME=value on one line',
   ];
-  // Any other name is a mistyped parameter, or a secret, which Firebase's tools refuse in these files.
+  // Any other name is probably a mistyped parameter, or it is a secret, which Firebase's tools refuse in these files.
   const others = Object.keys(parameters).filter((name) => !settings.some((param) => param.name === name));
   const unknown: Problem = [
     `${others.join(', ')}: not a parameter of these functions`,

@@ -5,8 +5,8 @@ import { parse } from 'yaml';
 import { runProgramSync } from '../../dev/run/programs';
 
 /**
- * The jobs `attest` and `publish` of release.yml fail if the files of the job `build` have changed. The tests run the scripts of
- * these jobs.
+ * The jobs `attest` and `publish` of release.yml fail if the files of the job `build` have changed, and `publish` also if the archive
+ * for partners has. The tests run scripts of all four jobs.
  */
 
 const { jobs } = parse(readFileSync('.github/workflows/release.yml', 'utf8')) as {

@@ -11,7 +11,8 @@ import { createPriceListBody } from '../../test/harness/submissions';
 
 /**
  * Checks that the names in the files of deploy/monitoring, unless Google or audit.yml defines them, exist: in a line that the
- * service or the audit logs, in another of these files, or in the runbook. What Google does with the files is not tested.
+ * service or the audit logs, in another of these files, or in the runbook. Also sends the requests of the uptime checks to the
+ * service. What Google does with the files is not tested.
  */
 
 const paths = globSync('deploy/monitoring/**/*.json').sort();

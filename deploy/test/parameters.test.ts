@@ -5,7 +5,7 @@ import { parseParameters, readParameters } from '../check/parameters';
 
 /**
  * firebase-tools 15.34.2 (lib/functions/env.js) reads the same values from these texts. It also accepts some of the lines
- * that are refused here, but reads values from them that their authors would not expect.
+ * that are refused here, but reads values from them that their authors may not expect.
  */
 
 test.each<[title: string, text: string, values: Record<string, string>]>([

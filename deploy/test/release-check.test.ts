@@ -86,7 +86,7 @@ test('release:check fails for a break and names it, and passes if the break is a
   expect(accepted.stdout).toContain(', apart from what is accepted.\n');
 });
 
-test('release:check names the table of accepted breaks or the manifest that it cannot read', () => {
+test('release:check names the table of accepted breaks or the package.json that it cannot read', () => {
   const folder = createCheckout();
   for (const text of ['', 'null', '{"a":1}']) {
     writeFileSync(join(folder, BREAKS), text);

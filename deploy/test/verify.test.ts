@@ -12,7 +12,7 @@ import {
   type LocalServer,
 } from '../../test/harness/local-server';
 
-/** Tests `npm run verify` against `npm start` and a stub. */
+/** Tests `npm run verify` against `npm start` and a stub, and how the program reads the file of --key-file. */
 
 function writeKeyFile(content: string | Buffer): string {
   const file = join(temporaryFolder(), 'key');

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 
 /**
- * Tests that a job that can act for the project, sign or publish executes only what a reviewer has read: pinned actions,
- * and the lines of privileged-lines.txt. Before you add a line there, check that it runs no script of a package, installs
- * no development package of the repository, and executes no file of another job (docs/security.md#dependencies).
+ * Tests that a job that can act for the project, sign or publish, or that builds a release, executes only what a reviewer has
+ * read: pinned actions, and the lines of privileged-lines.txt. Before you add a line there, check that it runs no script of a
+ * package, installs no development package of the repository, and executes no file of another job (docs/security.md#dependencies).
  */
 
 interface Step {
