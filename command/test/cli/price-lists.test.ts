@@ -155,7 +155,7 @@ test('resume prints a line for each of several keys, and one that fails does not
 
 // The first read checks the connection, and the last one is that of the resume's own transition.
 test.each([1, 2, 3, 4])(
-  'if one of two resumes of a key ends before read %i of the other, only the one that ended is recorded and says that it resumed the key',
+  'a resume that ends before read %i of another resume of the key is the only one that is recorded and says that it resumed the key',
   async (nth) => {
     await failAttempt(KEY);
     const first: Promise<CommandOutput>[] = [];
@@ -221,7 +221,7 @@ test('a request id of two keys is rejected, and the error lists the path of each
     );
 });
 
-describe('an id that another client has chosen as its own boq_list_id', () => {
+describe('an id that is also a boq_list_id', () => {
   test('is refused, and the path of each record selects its key', async () => {
     await failAttempt(KEY);
     const { document_id, key_id, lists } = (await readRecord()) as KeyRecord;

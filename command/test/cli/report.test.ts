@@ -52,7 +52,7 @@ test('report has one row for each request, newest first, even for a released att
   ]);
 });
 
-test('report begins with the first millisecond of --from, and ends before the first of --to', async () => {
+test('report includes the first millisecond of --from, and excludes that of --to', async () => {
   const { document_id } = await submit('a');
   const request = service.db.doc(`price_list_requests/${document_id}`);
   const select = (from: string, to: string) => getKeys('--from', from, '--to', to);
