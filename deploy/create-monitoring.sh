@@ -56,7 +56,7 @@ for file in "$folder"/metrics/*.json; do
   metric=$(basename "$file" .json) verb=create
   if gcloud logging metrics describe "$metric" --project="$project" > /dev/null 2>&1; then verb=update; fi
   try "$file" gcloud logging metrics "$verb" "$metric" --config-from-file="$file" --project="$project" || [ "$verb" = create ] ||
-    refused+="  Google does not update the kind, the type or a label of a metric. If one of them differs, delete the metric with its history, and run this script again: gcloud logging metrics delete $metric --project=$project"$'\n'
+    refused+="  Google does not update the kind, the type or a label of a metric. If one of them differs, delete the metric with its history (gcloud logging metrics delete $metric --project=$project), and run this script again."$'\n'
 done
 
 service=organisation-data-and-price-lists

@@ -119,7 +119,7 @@ compare_indexes() {
     case $state in
       '') ;;
       CREATING) decide "Firestore builds the index $index. Run this script again until the index is ready." ;;
-      *) decide "The index $index is $state. Delete it, and run this script again:" \
+      *) decide "The index $index is $state. Before you run this script again, delete the index:" \
         "  gcloud firestore indexes composite delete $index --database='$database' --project $project" ;;
     esac
   done <<< "$unready"
