@@ -60,7 +60,7 @@ test('the key of a creation that hangs requires review because of the time limit
   expect([status, key.get('status'), key.get('failure_cause')]).toEqual([500, 'requires_review', 'timeout']);
 });
 
-test('a sweep whose resume hangs fails that attempt because of its time limit, and ends', async () => {
+test('a sweep whose resume hangs fails the attempt at the time limit of the sweep, and ends', async () => {
   await submitAndFail(service, createPriceListBody(501));
   await updateKey((await readKey()).ref, CRASHED);
   holdEntries();

@@ -252,7 +252,7 @@ describe('a lost reply', () => {
   test.each([
     ['claim', isClaim],
     ['completion', isKeyEvent],
-  ])('to the %s does not stop the creation or repeat its effect', async (_, match) => {
+  ])('to the %s neither stops the creation nor lets it take effect twice', async (_, match) => {
     failCommits(database, match, { code: 'UNAVAILABLE', times: 1, when: 'after' });
     const created = await create();
     expect(created.result).toMatchObject({ replayed: false });

@@ -62,7 +62,7 @@ describe('retry', () => {
     expect(slept.reduce((sum, ms) => sum + ms)).toBeGreaterThan(55_000);
   });
 
-  test('calls the function again at most 60 s after the first call began', async () => {
+  test('with the limit `outage` calls the function again at most 60 s after the first call began', async () => {
     expect(await retryFailing([14], { tryMs: 59_875 })).toMatchObject({ outcome: 'done', tries: 2, slept: [125] });
     expect(await retryFailing([14], { tryMs: 59_876 })).toMatchObject({ outcome: createError(14), tries: 1 });
   });

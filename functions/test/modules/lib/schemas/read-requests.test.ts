@@ -43,7 +43,7 @@ describe.each(Object.keys(schemas) as Name[])('%s', (name) => {
     ]);
   });
 
-  test.each([null, [], 'text', 1])('rejects the body %j with one error at its path', (whole) => {
+  test.each([null, [], 'text', 1])('rejects the body %j with one error, whose path is `body`', (whole) => {
     expect(findInvalidPaths(() => validate(schemas[name], whole))).toEqual(['body']);
   });
 
