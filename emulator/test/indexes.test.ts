@@ -87,7 +87,11 @@ const rejected: Record<string, [() => Query, string]> = {
     () => orders.where('team_id', '==', 't').orderBy('created_at', 'desc'),
     'fields team_id ASCENDING, created_at DESCENDING',
   ],
-  'two orders': [() => orders.orderBy('a').orderBy('b'), 'fields a ASCENDING, b ASCENDING'],
+  'two orders': [() => orders.orderBy('a').orderBy('b'), 'fields a ASCENDING, b ASCENDING.'],
+  'two orders, and that of ids in the other direction': [
+    () => orders.orderBy('a').orderBy('b').orderBy(id, 'desc'),
+    'fields a ASCENDING, b ASCENDING, __name__ DESCENDING.',
+  ],
   'one more equality than the indexes cover': [
     () => orders.where('team_id', '==', 't').where('x', '==', 1).where('created_at', '>', 1),
     'fields team_id ASCENDING, x ASCENDING, created_at ASCENDING',
@@ -134,6 +138,8 @@ it.each([
   [{ indexes: {} }],
   [{ indexes: [{ collectionGroup: 'a' }] }],
   [{ indexes: [{ collectionGroup: 'a', fields: [{}] }] }],
+  [{ indexes: [null] }],
+  [{ indexes: [{ collectionGroup: 'a', fields: [{ fieldPath: '`' }] }] }],
   [{ fieldOverrides: [{}] }],
   [{ fieldOverrides: [{ collectionGroup: 'a', fieldPath: 'x' }] }],
 ])('malformed index definitions are refused: %j', async (wrong) => {

@@ -97,6 +97,7 @@ test.each<[string, Call]>([
   ['a count with an upper limit', countUpTo],
   ['a batch of writes', inDatabase('BatchWrite')],
   ['a page of collections', call('ListCollectionIds', { parent: DOCUMENTS, pageSize: 1 })],
+  ['the collections of an earlier time', call('ListCollectionIds', { parent: DOCUMENTS, readTime: { seconds: '1' } })],
   ['a write that only transforms', commit({ transform: { document: `${DOCUMENTS}/c/a`, fieldTransforms: [] } })],
 ])('the server refuses %s, sent without an SDK', async (_, refused) => {
   const server = connect(bench.server.address);

@@ -59,16 +59,7 @@ interface IndexRequirement {
 export class Indexes {
   /** @throws Error with a message for the user, if the definitions are clearly not those of a `firestore.indexes.json` */
   constructor(private readonly definitions: IndexDefinitions) {
-    const { indexes = [], fieldOverrides = [] } = definitions;
-    const isComplete =
-      !Array.isArray(definitions) &&
-      [indexes, fieldOverrides].every(Array.isArray) &&
-      indexes.every(({ collectionGroup, fields }) => collectionGroup && Array.isArray(fields)) &&
-      indexes.every(({ fields }) => fields.every(({ fieldPath }) => fieldPath)) &&
-      fieldOverrides.every(
-        (override) => override.collectionGroup && override.fieldPath && Array.isArray(override.indexes),
-      );
-    if (!isComplete)
+    if (!isComplete(definitions))
       throw new Error('the indexes must be as in firestore.indexes.json: { "indexes": [], "fieldOverrides": [] }');
   }
 
@@ -206,6 +197,23 @@ export const getTerms = (filter: Filter): readonly Term[] =>
 /** Returns whether a term limits its field to given values. Such a term adds no implicit term to the order. */
 export const isEquality = (term: Term): boolean => term.kind === 'isNull' || term.op === '==' || term.op === 'in';
 
+/** Returns whether the definitions have all that {@link Indexes} reads. */
+function isComplete(definitions: IndexDefinitions): boolean {
+  const { indexes = [], fieldOverrides = [] } = definitions;
+  if (Array.isArray(definitions) || ![indexes, fieldOverrides].every(Array.isArray)) return false;
+  try {
+    for (const { fields } of indexes) for (const { fieldPath } of fields) parseFieldPath(fieldPath);
+    return (
+      indexes.every(({ collectionGroup }) => collectionGroup) &&
+      fieldOverrides.every(
+        (override) => override.collectionGroup && override.fieldPath && Array.isArray(override.indexes),
+      )
+    );
+  } catch {
+    return false;
+  }
+}
+
 function toIndexRequirement(
   group: string,
   scope: Scope,
@@ -225,9 +233,12 @@ function toIndexRequirement(
 }
 
 function createMissingIndexError({ group, scope, equalities, suffix }: IndexRequirement): RpcError {
+  // Firestore ends each index with `__name__` in the direction of the last field.
+  const isImplied = ({ path, mode }: IndexField) =>
+    path === '__name__' && mode === (suffix.at(-2)?.mode ?? 'ASCENDING');
   const fields = [
     ...equalities.map((path) => `${path} ASCENDING`),
-    ...suffix.filter(({ path }) => path !== '__name__').map(({ path, mode }) => `${path} ${mode}`),
+    ...suffix.filter((field) => !isImplied(field)).map(({ path, mode }) => `${path} ${mode}`),
   ];
   return new RpcError(
     'FAILED_PRECONDITION',

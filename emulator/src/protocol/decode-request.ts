@@ -48,6 +48,7 @@ const readers: { readonly [K in Rpc]: (request: Message) => Requests[K] } = {
   },
   ListCollectionIds: (request) => {
     if (request['pageToken']) throw unsupported('A list of collections in several pages');
+    if (request['readTime']) throw unsupported('A list of the collections at an earlier time');
     return { parent: toText(request['parent']), pageSize: toNumber(request['pageSize']) };
   },
 };
