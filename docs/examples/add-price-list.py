@@ -6,7 +6,7 @@
 
 Needs Python 3.10 or newer. The integration guide explains the retries. Exit codes:
 0 created, 1 correct the request first, 2 contact support, 3 lists may exist: correct the cause, and send the same file again,
-64 wrong usage, address or certificate.
+64 wrong usage, address, file or certificate.
 """
 
 import concurrent.futures

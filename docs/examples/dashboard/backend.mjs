@@ -24,7 +24,7 @@ if (!/^\d{1,5}$/.test(PORT) || Number(PORT) > 65_535) stop(`PORT must be a numbe
  *
  * @param request the request of the page, with its cookies and other headers
  * @param operation getMarkets (all markets), getTeams (all teams), getOrdersByTeam or supplyOrdersInvoices
- * @param teamId the team whose orders or invoices the page asks for; undefined for markets and teams
+ * @param teamId the team whose orders or invoices the page asks for; undefined for markets and teams, or if the page names none
  */
 // eslint-disable-next-line @typescript-eslint/no-unused-vars -- The parameters are for the function that replaces this one.
 async function mayRead(request, operation, teamId) {
