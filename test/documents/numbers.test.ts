@@ -103,7 +103,7 @@ const COMPUTED = [
   // Tries and resumes
   `until ${word(tries)} tries have failed`,
   `\`${tries} failed since the claim`,
-  `resumes a key ${word(tries - 1)} times`,
+  `when ${word(tries - 1)} resumes have failed`,
   `plus ${atLeast(delayMs(2), MINUTE, 'minute')} if two tries have failed, or ${atLeast(delayMs(3), MINUTE, 'minutes')} if three have`,
   `After ${halfHours(recoveryMs)} of retries`,
   `resumes up to ${word(CONCURRENCY)} at a time`,
