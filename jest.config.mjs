@@ -2,7 +2,7 @@ import './functions/node-version.cjs';
 import { availableParallelism } from 'node:os';
 
 /** Folders with source files or tests. `--watch` and `--findRelatedTests` see only their files. */
-const roots = ['functions', 'command', 'emulator', 'dev', 'deploy', 'bench', 'test', 'docs/examples'];
+const roots = ['functions', 'command', 'emulator', 'dev', 'deploy', 'test', 'docs/examples'];
 
 /** Packages that are ES modules, which Jest has to convert: string-width and its dependencies. */
 const ES_MODULES = '/node_modules/(string-width|get-east-asian-width|strip-ansi|ansi-regex)/';

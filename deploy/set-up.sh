@@ -94,7 +94,7 @@ done
 grant "$number-compute@developer.gserviceaccount.com" cloudbuild.builds.builder
 while IFS=$'\t' read -r member role; do
   decide "$member has $role in the whole project. Remove it:" \
-    "  gcloud projects remove-iam-policy-binding $project --member=$member --role=$role"
+    "  gcloud projects remove-iam-policy-binding $project --condition=None --member=$member --role=$role"
 done < <(grep -E '^all(Authenticated)?Users'$'\t' <<< "$policy")
 
 # Indexes. With --force, Firebase's tools would delete the indexes that the service does not declare. They may belong to other systems,

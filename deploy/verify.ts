@@ -137,7 +137,7 @@ async function main(): Promise<number> {
   const { url, 'key-file': file, market } = values;
   isJson = values.json === true;
   if (url === undefined || file === undefined) throw new Error('--url and --key-file are required.');
-  if (!/^https?:\/\/[^/]/.test(url)) throw new Error('--url must begin with http:// or https://.');
+  if (!/^https?:\/\/[^/]/.test(url)) throw new Error('--url must be an address that begins with http:// or https://.');
   const target = { url: url.replace(/(?<!\/)\/+$/, ''), key: readKeyFile(file) };
   for (const name of operationNames) await checkOperation(target, name);
   if (market !== undefined) await checkCreation(target, market);

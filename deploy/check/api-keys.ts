@@ -82,15 +82,17 @@ async function listDeployedVersions(projectId: string, ask: AskGoogle): Promise<
 export const checkKeyNames = (projectId: string, ask: AskGoogle): Requirement => [
   'names of the API keys',
   async () => {
-    const names = (await readApiKeys(projectId, ask))?.keys.map(({ name }) => name) ?? [];
+    const newest = await readApiKeys(projectId, ask);
+    const names = newest?.keys.map(({ name }) => name) ?? [];
     const repeated = names.filter((name, i) => names.indexOf(name) !== i);
     const lacking = new Set<string>();
     const unreadable: Problem[] = [];
     for (const version of await listDeployedVersions(projectId, ask)) {
       const problem = await findUnreadable(projectId, ask, version);
       if (problem !== undefined) unreadable.push(problem);
-      const keys = (await readApiKeys(projectId, ask, version))?.keys;
-      for (const { name } of keys ?? []) if (!names.includes(name)) lacking.add(name);
+      // A newest version that cannot be read is a problem of its own.
+      const deployed = newest === undefined ? undefined : await readApiKeys(projectId, ask, version);
+      for (const { name } of deployed?.keys ?? []) if (!names.includes(name)) lacking.add(name);
     }
     const details = [
       ...unreadable.map(([detail]) => `${detail}, but functions are deployed with it, so their instances cannot start`),

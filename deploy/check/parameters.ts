@@ -100,11 +100,11 @@ function findValueProblem(
 ): string | undefined {
   if (type === 'boolean' && value !== 'true' && value !== 'false')
     return `${JSON.stringify(value)} is not true or false`;
-  if (type === 'int' && !/^\d+$/.test(value)) return `${value} is not a whole number`;
+  if (type === 'int' && !/^\d+$/.test(value)) return `${JSON.stringify(value)} is not a whole number`;
   if (name === 'MAX_INSTANCES' && Number(value) === 0) return '0 would be no maximum at all';
   const maximum = parameters['MAX_INSTANCES'];
   if (name === 'MIN_INSTANCES' && Number(value) > Number(maximum)) return `${value} is above MAX_INSTANCES, ${maximum}`;
-  if (name === 'DATABASE_ID' && !DATABASE_ID.test(value)) return `${value} is not the id of a database`;
+  if (name === 'DATABASE_ID' && !DATABASE_ID.test(value)) return `${JSON.stringify(value)} is not the id of a database`;
   if (name !== 'CORS_ALLOWED_ORIGINS') return undefined;
   const origins = value.split(',').map((origin) => origin.trim());
   const problems = origins.filter((origin) => origin !== '').map(findOriginProblem);

@@ -92,9 +92,9 @@ const MISSING: Row[] = [
   ...(
     [
       ['CORS_ALLOWED_ORIGINS', { CORS_ALLOWED_ORIGINS: 'https://a.example.com/' }, 'is not an origin'],
-      ['DATABASE_ID', { DATABASE_ID: 'Restored' }, 'Restored is not the id of a database'],
+      ['DATABASE_ID', { DATABASE_ID: 'Restored' }, '"Restored" is not the id of a database'],
       ['MAX_INSTANCES', { MAX_INSTANCES: '0' }, '0 would be no maximum at all'],
-      ['MIN_INSTANCES', { MIN_INSTANCES: 'many' }, 'many is not a whole number'],
+      ['MIN_INSTANCES', { MIN_INSTANCES: 'many' }, '"many" is not a whole number'],
       ['MIN_INSTANCES', { MIN_INSTANCES: '6', MAX_INSTANCES: '5' }, '6 is above MAX_INSTANCES, 5'],
       ['WRITES_PAUSED', { WRITES_PAUSED: 'false ' }, '"false " is not true or false'],
     ] as const

@@ -239,7 +239,7 @@ const DECIDED: Drift[] = [
     'policy',
     /$/,
     'allUsers\troles/datastore.viewer\nallAuthenticatedUsers\troles/viewer\n',
-    '#   gcloud projects remove-iam-policy-binding my-project --member=allUsers --role=roles/datastore.viewer',
+    '#   gcloud projects remove-iam-policy-binding my-project --condition=None --member=allUsers --role=roles/datastore.viewer',
   ],
   ['policy', /^/, '', '# allAuthenticatedUsers has roles/viewer in the whole project. Remove it:'],
   [

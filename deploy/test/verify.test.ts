@@ -75,7 +75,7 @@ test('with wrong arguments the program says what is wrong and exits with 64', ()
   const { status, stderr } = verify('--url', url);
   expect([status, stderr]).toEqual([64, expect.stringContaining('--url and --key-file are required.')]);
   const notHttp = verify('--url', '127.0.0.1:5001', '--key-file', keyFile);
-  expect([notHttp.status, notHttp.stderr]).toEqual([64, expect.stringContaining('--url must begin with http')]);
+  expect([notHttp.status, notHttp.stderr]).toEqual([64, expect.stringContaining('--url must be an address that begins with http')]);
 });
 
 describe('the file of --key-file', () => {
