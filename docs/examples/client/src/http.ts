@@ -116,7 +116,7 @@ function getDelayMs(error: Error & { code?: string | number }, tries: number): n
   // Without a response, the outcome is unknown, and sending the request again is safe. An error without a code is not a network error.
   if (!(error instanceof HttpError)) return PERMANENT.test(String(error.code ?? 'CERT')) ? Infinity : increasing;
   const { status, retryAfter } = error;
-  // The service sends no 2xx except 200, so this response is from another server.
+  // The only 2xx that the service sends to the client is a success, so this response is from another server.
   if (status < 300) return Infinity;
   if (retryAfter === undefined) return TRANSIENT_STATUSES.includes(status) ? increasing : Infinity;
   const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now();
