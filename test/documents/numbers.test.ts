@@ -41,7 +41,7 @@ import { failed } from '../harness/key-records';
 /**
  * Tests the quantities in the text and the diagrams of README.md and docs/*.md. Each stands in a phrase of one of the two tables
  * below, in the text of a link to its source, or on docs/performance.md, which has what was measured. The first table computes
- * its phrases from constants of the code and from other files. So if a value changes there, no phrase has the old quantity any
+ * its phrases from constants of the code and from other files. So if a quantity changes there, no phrase has the old one any
  * more, and the test fails.
  */
 
@@ -156,11 +156,12 @@ const COMPUTED = [
   `closes the connection after ${seconds(LINGER.maxMs)}`,
   `for at most ${seconds(LINGER.maxMs)}, so`,
   `cache for ${every(PREFLIGHT_MAX_AGE_S * SECOND, HOUR, 'an hour')}`,
+  // Operations and batches
   `operations[${word(operationNames.length)} operations, over lib/http]`,
   `at most ${WRITE_SIZES.batchEntries} entries in one commit`,
   // The end of an instance
   `fails those in progress after ${seconds(STOP_MS.abortWrites)}, and exits within ${seconds(STOP_MS.exit)}`,
-  // Monitoring and the command
+  // Monitoring
   `Each objective covers ${read(`${MONITORING}/slos/read-availability.json`, /"rollingPeriod": "(\d+)s"/) / (DAY / SECOND)} days`,
   `${percent('read-availability')} of reads succeed`,
   `${percent('read-latency')} of reads wait less than ${seconds(read(`${MONITORING}/slos/read-latency.json`, /"max": (\d+)/))}`,
@@ -172,6 +173,7 @@ const COMPUTED = [
   `no activity for ${readAlert('sweep-stopped', /\[(\d+)m\]/)} minutes`,
   `paused for ${readAlert('sweep-stopped', /1d\]\)\) > (\d+)/) / 60} hours`,
   `not run for ${readAlert('audit', /\[(\d+)h\]/)} hours`,
+  // Other files
   `1 to ${read('functions/src/lib/api-keys.ts', /\{1,(\d+)\}/)} characters`,
   `up to ${read('docs/deployment.md', /--limit=(\d+)/)} requests of the last day`,
   `the oldest ${readDefault('limit')} keys`,
@@ -205,7 +207,7 @@ const CHOSEN = [
   'hopeless with 32 random bytes',
   'before you send lists every day',
   'If two requests have the same market and month',
-  // Schedules and tests
+  // Schedules, alerts and tests
   'to audit every day',
   'Once a day, [audit.yml]',
   'failed completely for an hour',
@@ -243,7 +245,7 @@ function findSpans(text: string): [from: number, to: number][] {
   return [...links, ...phrases];
 }
 
-test('each quantity in a page other than docs/performance.md is in a phrase of this test or in a link to its source', () => {
+test('each quantity in README.md and docs/*.md, except docs/performance.md, is in a phrase of this test or in a link to its source', () => {
   const unknown = pages.flatMap(({ path, text }) => {
     const spans = findSpans(text);
     return [...text.matchAll(QUANTITY)]

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 
-/** Tests that the runbook quotes texts as the log, the command and the set-up print them. page-commands.test.ts tests its commands. */
+/** Tests that the runbook quotes texts as the log, the command and the set-up print them. page-commands.test.ts checks the form of its commands. */
 
 const COMMAND_OR_OPTION = /^(-|(deploy|firebase|gcloud|gh|node|npm|npx|price-lists|report|resume|show)\b)/;
 
@@ -17,14 +17,14 @@ const FOREIGN = [
 
 const sources = ['functions/src/**/*.ts', 'command/{audit,cli,records}/**/*.ts', 'deploy/**/*.{ts,sh}'];
 
-/** Replaces numbers, and the placeholders that the code has for them, by 0. */
+/** Replaces numbers, and the placeholders in the code, by 0. */
 const withoutNumbers = (text: string) => text.replaceAll(/\$\{[^}]*\}|\d+/g, '0');
 
 const printed = globSync(sources, { exclude: ['**/test/**'] })
   .map((file) => withoutNumbers(readFileSync(file, 'utf8')))
   .join('\n');
 
-test('each text of several words that the runbook quotes is one that the code prints', () => {
+test('each text of several words that the runbook quotes is one that the code, Node or the platform of Google prints', () => {
   const page = readFileSync('docs/runbook.md', 'utf8').replaceAll(/^ *```[^]*?```$/gm, '');
   const quoted = [...page.matchAll(/`([^`\n]+)`/g)].map(([, text = '']) => text).filter((text) => text.includes(' '));
   expect(quoted.length).toBeGreaterThan(20);

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** Stands in for the service with responses that a test chooses. */
+/** Serves responses that a test chooses. */
 
 export interface Stub {
   url: string;

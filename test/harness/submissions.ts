@@ -20,7 +20,7 @@ export const parseSubmission = (body: unknown): PriceListSubmission => parseSubm
 export const parseSubmissionText = (json: string): PriceListSubmission =>
   parsePriceLists(scanBody(Buffer.from(json), priceListsShape));
 
-/** Returns the products of a submission as pairs of id and prices, in the order of the submission. */
+/** Returns the products of a submission as pairs of id and prices, in code-unit order of the ids. */
 export const toPricesById = ({ products }: Pick<PriceListSubmission, 'products'>): [id: string, ProductPrices][] =>
   products.ids.map((id) => [id, getPrices(products, id)]);
 

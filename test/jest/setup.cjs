@@ -1,2 +1,2 @@
-// Clients in tests have no credentials, and the SDK would look for them on the network.
+// Without this variable, the SDK would look on the network for credentials that a client lacks.
 process.env.METADATA_SERVER_DETECTION = 'none';

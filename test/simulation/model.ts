@@ -138,7 +138,7 @@ export class ResponseModel {
         assert(!isUndisturbed(process), 'retries overcome what they can');
         const isStale = states.some((state) => isOwnAttempt(state) && state?.failure_cause === 'lease_expired');
         const isStored = !error.message.includes('the failure may not have been stored');
-        assert(!isStale || !isStored, 'a stale attempt does not fail its request');
+        assert(!isStale || !isStored, 'a stale attempt stores no failure');
         assert(
           isStored || error.headers['Retry-After'] !== undefined,
           'a failure that could not be stored gets a Retry-After',

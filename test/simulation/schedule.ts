@@ -286,7 +286,7 @@ class Schedule {
         const dueAt = this.history.getDueAt(key) ?? Infinity;
         assert(dueAt > startedAt, `a sweep leaves no key due, even if one of its calls hangs: ${key}`);
       }
-      assert(i < 60, 'after 60 sweeps, no key has a sweep_due_at any more');
+      assert(i < 60, 'after 59 sweeps, no key has a sweep_due_at any more');
     }
   }
 

@@ -9,7 +9,8 @@ import { virtualTime } from './world';
 /**
  * Runs schedules one after another, each against an empty embedded Firestore. By default they are
  * always the same, so a failure comes from the change under test. `SIMULATION_SCHEDULES` sets how
- * many run, and `SIMULATION_SEED` the first seed. A failure prints its trace and the command that repeats it.
+ * many the first test runs, and `SIMULATION_SEED` its first seed. If a schedule of that test fails, the test prints
+ * the trace and the command that repeats the schedule.
  */
 
 const getSeeds = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
