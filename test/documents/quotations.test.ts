@@ -1,6 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 
-/** Tests that the runbook quotes texts as the log, the command and the set-up print them. page-commands.test.ts checks the form of its commands. */
+/**
+ * Tests that the runbook quotes texts as the log, the command and the set-up print them. page-commands.test.ts checks the form of
+ * its commands.
+ */
 
 const COMMAND_OR_OPTION = /^(-|(deploy|firebase|gcloud|gh|node|npm|npx|price-lists|report|resume|show)\b)/;
 
