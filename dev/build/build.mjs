@@ -61,7 +61,7 @@ readArguments('Usage: npm run build\n\nBuilds the deploy package, functions/dist
 try {
   await buildPackage();
 } catch (error) {
-  // esbuild has already printed its errors.
+  // esbuild's `build` has already printed its errors.
   if (!('errors' in error)) console.error(`${DIST} could not be built: ${error.message}`);
   process.exitCode = 1;
 }

@@ -13,7 +13,7 @@ export interface GuidePage {
   hasDiagram?: boolean;
 }
 
-/** The page that lists the other documents. */
+/** Each guide shows the list of documents of this page. */
 export const GUIDES_INDEX = 'docs/README.md';
 
 /** Documents to render, and folders that hold such documents. */

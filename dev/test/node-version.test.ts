@@ -4,7 +4,7 @@ import { engines, scripts } from '../../package.json';
 import { runProgramSync } from '../run/programs';
 import { cleanUp, temporaryFolder } from '../../test/harness/local-server';
 
-/** Tests that programs fail on a Node that is too old, and that the script `postinstall` links an installed Node that runs on this machine. */
+/** Tests the oldest Node that programs accept and ci.yml uses, the script `postinstall`, and the repository's settings of npm. */
 
 afterAll(cleanUp);
 

@@ -2,7 +2,7 @@ import { createExpectedResponse } from '../../../command/audit/expected';
 import type { KeyLists } from '../../../functions/src/lib/schemas/key-record';
 
 /**
- * Example bodies for operations.ts. They fit the sample data of `npm start`. The code of the audit creates the responses of
+ * Example bodies for operations.ts. The requests fit the sample data of `npm start`. The code of the audit creates the responses of
  * add price lists.
  */
 

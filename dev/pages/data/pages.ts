@@ -12,7 +12,7 @@ import { MAX_DOCUMENTS, type CollectionSize } from './records';
 
 const ROOT = '/data';
 
-/** The length up to which an id is shown in full: longer than an id that Firestore generates, and shorter than a SHA-256 in hex. */
+/** The length to which {@link shorten} cuts an id: longer than an id that Firestore generates, and shorter than a SHA-256 in hex. */
 const MAX_ID_TEXT = 24;
 
 const MAX_FIELDS_TEXT = 160;

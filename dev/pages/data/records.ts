@@ -7,7 +7,7 @@ import { Database } from '../../../functions/src/lib/firestore/database';
 import { requestDocument } from '../../../functions/src/lib/repositories/request-records';
 import { createWorkContext } from '../../../functions/src/lib/work-context';
 
-/** Reads what the data pages show, and never writes. Code of the operator's command finds the requests of a key or a list. */
+/** Reads Firestore for the data pages, and never writes. Code of the operator's command finds the requests of a key or a list. */
 
 /** The page of a collection shows at most this number of documents. */
 export const MAX_DOCUMENTS = 50;
