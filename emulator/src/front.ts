@@ -19,7 +19,7 @@ export async function startFirestoreFront(target: string): Promise<FirestoreFron
     'grpc.max_send_message_length': -1,
   });
   const databases = new Set<string>();
-  // New calls wait until `clear` has deleted all documents.
+  // New calls wait until `clear` has deleted the documents.
   let cleared: Promise<unknown> = Promise.resolve();
   const calls = observeCalls(async ({ rpc, project, database }, bytes, send) => {
     await cleared;

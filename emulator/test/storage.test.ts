@@ -120,7 +120,7 @@ describe('the data folder', () => {
   it('is used by one server at a time: a second one does not start, and its error says what to do', async () => {
     const first = await startFirestore({ dataDir: folder });
     expect((await rejection(startFirestore({ dataDir: folder }))).message).toBe(
-      `the data folder ${folder} is in use by another server: stop that server, or choose another folder.`,
+      `the data folder ${folder} is in use: stop the program that uses it, or choose another folder.`,
     );
     await first.close();
   });

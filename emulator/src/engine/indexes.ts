@@ -233,7 +233,7 @@ function toIndexRequirement(
 }
 
 function createMissingIndexError({ group, scope, equalities, suffix }: IndexRequirement): RpcError {
-  // Firestore ends each index with `__name__` in the direction of the last field.
+  // By default, Firestore ends an index with `__name__` in the direction of the last field.
   const isImplied = ({ path, mode }: IndexField) =>
     path === '__name__' && mode === (suffix.at(-2)?.mode ?? 'ASCENDING');
   const fields = [

@@ -73,7 +73,7 @@ async function handleCall(
       return toEndedCall(error.kind);
     }
     if (!(error instanceof RpcError)) console.error(`${incoming.rpc} failed:`, error);
-    // No client retries DATA_LOSS. A client would retry INTERNAL for minutes, although a full disk would fail each retry.
+    // No client retries DATA_LOSS. The service would retry INTERNAL for minutes, although a full disk would fail each retry.
     const rpcError = error instanceof RpcError ? error : new RpcError('DATA_LOSS', String(error));
     stream.fail(rpcError);
     return toEndedCall(rpcError.code);

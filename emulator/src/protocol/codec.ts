@@ -7,7 +7,7 @@ import { Reference, Timestamp, compareByKey, type MapValue, type Value } from '.
 
 /*
  * Decodes and encodes protobuf messages by the definitions in @google-cloud/firestore-api. The message of a value becomes a
- * Value. A `Document` within another message stays bytes, because stored fields are sent unchanged.
+ * Value. A `Document` within another message stays bytes, so that stored fields can be sent unchanged.
  */
 
 /** A decoded message. protobufjs gives absent fields their defaults, such as '', 0, [] or null. */
@@ -166,7 +166,7 @@ export function encodeDocument(
 const MAP_TAG = 0x32;
 
 /**
- * Creates a reader of one field in stored bytes. It skips the other fields, so a query over 100,000 documents decodes only
+ * Creates a reader of one field in stored bytes. It skips the other fields, so a filter over 100,000 documents decodes only
  * what it compares.
  */
 export function createFieldReader(path: FieldPath): (fields: Buffer) => Value | undefined {

@@ -4,7 +4,7 @@
  */
 export type Value = null | boolean | bigint | number | string | Uint8Array | Timestamp | Reference | Value[] | MapValue;
 
-/** A map value, or the fields of a document. It is a Map, because a field can have any name, such as `constructor`. */
+/** A map value, or the fields of a document. It is a Map, because a field can have a name such as `constructor`. */
 export type MapValue = Map<string, Value>;
 
 /** A point in time; Firestore keeps microseconds. */

@@ -164,7 +164,7 @@ function toStorageError(error: unknown, folder: string): Error {
   const { message: reason } = error as Error;
   let message = `cannot be used, because ${reason}: move it away, or choose another folder, to start empty.`;
   if (primary === SQLITE_BUSY) {
-    message = 'is in use by another server: stop that server, or choose another folder.';
+    message = 'is in use: stop the program that uses it, or choose another folder.';
   } else if (primary === SQLITE_FULL) {
     message = 'is on a full disk: free some space, or choose another folder.';
   }
