@@ -43,7 +43,7 @@ const marketOf = (i: number): Data => ({
   regions: ['north', 'south'],
 });
 
-/** Creates an order that takes about 450 bytes in Firestore, and about 200 bytes in a response. */
+/** Creates an order that takes about 570 bytes in Firestore, and about 200 bytes in a response. */
 const orderOf = (i: number, team_id: string): Data => ({
   team_id,
   market_id: `market-${i % MARKETS}`,

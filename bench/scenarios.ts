@@ -235,8 +235,8 @@ async function largestLists({ database, add, begin }: BenchContext): Promise<voi
 
 /**
  * Sends drawn bodies (dev/run/bodies.ts) to an instance, which must survive them. Sends each body alone, then as many times at once as
- * the instance accepts, and then the same number beside three creations. Measures the peak memory, and the longest time for which
- * another request waited.
+ * the instance accepts, and then the same number after the start of three creations. Measures the peak memory, and the longest time
+ * for which another request waited.
  */
 async function drawnBodies({ plan, database, add, begin }: BenchContext): Promise<void> {
   const { concurrency } = writeOptions;
@@ -287,7 +287,7 @@ function toStats(values: readonly number[]): Stats {
   return { median: max, min, max };
 }
 
-/** Sends a body several times at once, and small requests all the time. @returns the statuses, and the longest wait of a small request */
+/** Sends `times` equal bodies at once, and small requests all the time. @returns the statuses, and the longest wait of a small request */
 async function sendAtOnce(
   port: number,
   body: Buffer,
