@@ -129,7 +129,7 @@ const emulatorFolders = Object.entries(EMULATOR_FOLDERS).map(([folder, allowed])
   to: { path: '^emulator/', pathNot: `${EMULATOR}(${[folder, ...allowed].join('|')})/` },
 }));
 
-/** The packages that these package.json files name, and packages that jest and protobufjs bring. */
+/** The packages that these package.json files require, and packages that jest and protobufjs bring. */
 const DECLARED = [
   ...['.', 'functions', 'command', 'emulator'].flatMap((folder) => {
     const { dependencies, devDependencies } = require(`./${folder}/package.json`);
@@ -140,7 +140,8 @@ const DECLARED = [
 
 /**
  * The files that load child_process. Tests outside emulator start programs with dev/run/programs.ts, deployed functions with
- * dev/run/deployed.ts, and Chromium with Puppeteer. The two files create the environment of what they start.
+ * dev/run/deployed.ts, firebase-functions with deploy/check/manifest.ts, and Chromium with Puppeteer. The three files create the
+ * environment of what they start.
  */
 const STARTERS =
   '^(bench/stack\\.ts|deploy/(release-check|check/manifest)\\.ts|dev/(check|link-node)\\.mjs|dev/build/build\\.mjs|dev/server/dev\\.ts|dev/run/(deployed|programs)\\.ts|emulator/test/support\\.ts)$';
@@ -159,14 +160,14 @@ module.exports = {
     },
     {
       name: 'operations-are-the-top',
-      comment: 'In functions/src, only index.ts imports the file of an operation.',
+      comment: 'In functions/src, only index.ts imports the files of the operations and the sweep.',
       severity: 'error',
       from: { path: SRC, pathNot: `${SRC}index\\.ts$` },
       to: { path: `${SRC}[^/]+\\.ts$` },
     },
     {
       name: 'operations-are-exported',
-      comment: 'functions/src/index.ts exports every operation.',
+      comment: 'functions/src/index.ts exports every operation and the sweep.',
       severity: 'error',
       from: { path: `${SRC}index\\.ts$` },
       to: { path: `${SRC}(?!index)[^/]+\\.ts$`, reachable: false },
@@ -196,7 +197,8 @@ module.exports = {
     },
     {
       name: 'command-decides-nothing-about-http',
-      comment: 'The command and the data pages import no operation and no HTTP code.',
+      comment:
+        'The command and the data pages import no file directly in functions/src, and nothing of lib/http and lib/instance.',
       severity: 'error',
       from: { path: '^(command|dev/pages)/', pathNot: TESTS },
       to: { path: `${SRC}([^/]+\\.ts$|lib/(http|instance)/)` },
