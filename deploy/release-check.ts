@@ -9,7 +9,7 @@ import { endWithMessage, readArguments } from '../dev/program.mjs';
 
 const USAGE = `Usage: npm run release:check -- [TAG] [--with REVISION]
 
-Checks what a change must pass besides .ci/run:
+Checks what .ci/run does not:
 
 1. If a tag is given, the versions agree with it.
 2. The API description breaks no client of an earlier revision, except for the breaks in deploy/accepted-breaks.json.

@@ -41,7 +41,7 @@ note() { printf '# %s\n' "$@"; }
 # Prints the first line of the table `$1` that has `$2` in its first column.
 row() { awk -F '\t' -v first="$2" '$1 == first { print; exit }' <<< "$1"; }
 
-# Services. Nothing else can be compared without them.
+# Services. Nothing else is compared without them.
 enabled=$(gcloud services list --enabled --project "$project" --format='value(config.name)')
 missing=()
 for service in artifactregistry cloudbilling cloudbuild cloudfunctions cloudresourcemanager cloudscheduler compute eventarc firebase \
@@ -56,7 +56,7 @@ fi
 firebase_projects=$(firebase projects:list --json)
 grep -Eq "\"projectId\": *\"$project\"" <<< "$firebase_projects" || run firebase projects:addfirebase "$project"
 
-# The database, protected against mistakes by deletion protection, point-in-time recovery and daily backups.
+# The database, protected against mistakes by deletion protection, point-in-time recovery and backups.
 of_database=(--database="$database" --project "$project")
 databases=$(gcloud firestore databases list --project "$project" \
   --format='value(name.basename(), type, pointInTimeRecoveryEnablement, deleteProtectionState)')

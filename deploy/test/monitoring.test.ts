@@ -41,7 +41,7 @@ async function crash(key: string, failed_tries: number): Promise<void> {
   await updateKey(keyRecord(key), { ...CRASHED, failed_tries });
 }
 
-/** Makes the service, and then the audit, write the log lines that the filters select. */
+/** Makes the service, and then the audit, write log lines that the filters select. */
 async function logEvents(): Promise<LogLine[]> {
   await writeMarket(service.db);
   logInstanceStarted({ version: '1.0.0', commit: 'commit-1', node: 'v24' });

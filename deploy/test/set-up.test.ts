@@ -136,7 +136,7 @@ const readState = () => sortLines(readFiles());
 const CHANGES =
   /^(gcloud .*\b(enable|create|update|delete|add-iam-policy-binding|remove-iam-policy-binding)\b|firebase (deploy|projects:addfirebase))/;
 
-test('the script sets up an empty project, and in a second run finds nothing left and changes nothing', () => {
+test('the script sets up a project that has only its secrets, and in a second run finds nothing left and changes nothing', () => {
   expect(run(['--apply'])).toMatchObject({
     status: 0,
     stdout: expect.stringMatching(/\n# Nothing is left\.\n$/) as string,
@@ -286,7 +286,7 @@ function drift(changes: Drift[]): { status: number | null; lines: string[] } {
   return { status, lines: stdout.split('\n').map((line) => line.trimEnd()) };
 }
 
-test('the script prints the commands that undo the changes, and with --apply runs them', () => {
+test('the script prints the commands that repair a changed project, and with --apply runs them', () => {
   const { status, lines } = drift(REPAIRED.filter(([name]) => name !== 'services'));
   expect([status, lines]).toEqual([1, expect.arrayContaining(REPAIRED.slice(1).map(([, , , said]) => said))]);
   expect(run(['--apply']).status).toBe(0);
@@ -317,7 +317,7 @@ test('the script waits only for indexes of the collections for which the service
 });
 
 test.each(DECIDED.filter(([, , to]) => to !== '' && !to.startsWith('{')))(
-  'one thing to decide, after a change of the file %s, is enough for exit code 1',
+  'something to decide after a change of only the file %s is enough for exit code 1',
   (...change) => {
     expect(drift([change]).status).toBe(1);
   },

@@ -6,7 +6,7 @@ import { operationNames } from '../../dev/run/operations';
 import { takeConsoleLines } from '../../test/harness/console';
 
 /**
- * For several kinds of text that this repository sends to Google, tests that the longest is within Google's limit. The limits of
+ * For several kinds of text that this repository sends to Google, tests that long ones are within Google's limit. The limits of
  * monitoring are in comments of google/monitoring/v3/alert.proto and google/logging/v2/logging_metrics.proto.
  */
 
@@ -59,7 +59,7 @@ test.each<[what: string, limit: number, sent: number]>([
 test('the longest log line of a request fits an entry of 256 KiB, and what a client chooses in it fits a label of 1,024 characters', () => {
   const lines: string[] = [];
   takeConsoleLines(([line]) => lines.push(String(line)) > 0);
-  // Only these fields of the line hold text that a client chooses freely.
+  // Only these fields of the line hold text that a client, or for `key_id` an operator, chooses freely.
   const chosen = { request_id: 'x'.repeat(128), origin: 'x'.repeat(300), key_id: 'x'.repeat(32) };
   const reason = getErrorMessage(Object.assign(new Error(`3 INVALID_ARGUMENT: ${'x'.repeat(1_000_000)}`), { code: 3 }));
   logEvent('INFO', 'request', { ...chosen, reason, stack_trace: reason.repeat(11) });

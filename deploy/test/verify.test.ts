@@ -75,7 +75,10 @@ test('with wrong arguments the program says what is wrong and exits with 64', ()
   const { status, stderr } = verify('--url', url);
   expect([status, stderr]).toEqual([64, expect.stringContaining('--url and --key-file are required.')]);
   const notHttp = verify('--url', '127.0.0.1:5001', '--key-file', keyFile);
-  expect([notHttp.status, notHttp.stderr]).toEqual([64, expect.stringContaining('--url must be an address that begins with http')]);
+  expect([notHttp.status, notHttp.stderr]).toEqual([
+    64,
+    expect.stringContaining('--url must be an address that begins with http'),
+  ]);
 });
 
 describe('the file of --key-file', () => {
@@ -89,7 +92,7 @@ describe('the file of --key-file', () => {
   });
 
   test.each<[string, Buffer]>([
-    ['in UTF-16, as PowerShell writes it,', Buffer.from('\ufefflocal-dev-key\r\n', 'utf16le')],
+    ['in UTF-16, as Windows PowerShell writes it,', Buffer.from('\ufefflocal-dev-key\r\n', 'utf16le')],
     ['with a space in the API key', Buffer.from('local dev-key\n')],
     ['with the digest of an API key', Buffer.from(`verify:${'0'.repeat(64)}\n`)],
     ['without an API key', Buffer.from('# none yet\n')],

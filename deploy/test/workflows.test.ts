@@ -37,7 +37,7 @@ const jobs = readdirSync(WORKFLOWS).flatMap((file) => {
     ...job,
     name: `${file} ${name}`,
     permissions: job.permissions ?? permissions,
-    // `env` and `defaults` of a workflow would change every step, so the tests refuse them for a job with rights.
+    // `env` and `defaults` of a workflow would change every step, so they need a reviewer too.
     inherited: [workflow.env, workflow.defaults].filter((each) => each !== undefined),
   }));
 });
