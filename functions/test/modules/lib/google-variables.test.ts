@@ -2,8 +2,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { removeGoogleVariables } from '../../../src/lib/google-variables';
 
 /**
- * Lists every environment variable that the source of Google's libraries reads, and what happens to it. The first test
- * fails when a new version of a library reads another variable.
+ * Lists the environment variables that {@link LIBRARIES} read by name, and what happens to them. The first test fails
+ * when a new version of one of these libraries reads another variable.
  */
 
 const LIBRARIES = [
@@ -22,7 +22,7 @@ const LIBRARIES = [
 
 /** The variables by their purpose. removeGoogleVariables removes those under `removed`. */
 const VARIABLES = {
-  /** Variables that can change the transport, log headers or stop the program. */
+  /** Variables that the service does not allow. Some can change the transport, log headers or stop the program. */
   removed: [
     ...['DEBUG_AUTH', 'DETECT_GCP_RETRIES', 'FIRESTORE_ENABLE_TRACING', 'FIRESTORE_PREFER_REST'],
     ...['GAE_MODULE_NAME', 'GAE_SERVICE', 'GCP_ARTIFACT', 'GCP_CLIENT_SERVICE', 'GCP_CLIENT_VERSION'],
@@ -80,13 +80,13 @@ const CONSTANTS: Record<string, string[]> = {
   'exports.env.nodeEnables': ['GOOGLE_SDK_NODE_LOGGING'],
   GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES: ['GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES'],
   envKey: ['GOOGLE_SDK_NODE_LOGGING'],
-  // The members of SERVERLESS_ENV_VARS in gcp-metadata.
+  // In gcp-metadata, a member of SERVERLESS_ENV_VARS. In debug, any variable that begins with `DEBUG_`.
   key: ['CLOUD_RUN_JOB', 'CLOUD_RUN_WORKER_POOL', 'FUNCTION_NAME', 'K_SERVICE'],
 };
 
 /** Matches `process.env.NAME`, `env['NAME']`, `process?.env?.NAME`, and a name in a constant. */
 const READ = /(?<![\w.])(?:process\??\.)?env(?:\??\.([A-Za-z_]\w*)|\[(?:'(\w+)'|"(\w+)"|([\w.]+))\])/g;
-/** gaxios has the names of its proxy variables in a list. */
+/** Matches HTTP_PROXY, HTTPS_PROXY or their lowercase in quotation marks, as in a list of names. */
 const LISTED = /'(HTTPS?_PROXY|https?_proxy)'/g;
 
 function findVariables(): Set<string> {
@@ -107,7 +107,7 @@ function findVariables(): Set<string> {
   return found;
 }
 
-test('the table has every variable that the libraries read', () => {
+test('the table has exactly the environment variables that the listed libraries read by name', () => {
   const listed = Object.values(VARIABLES).flat();
   expect([...findVariables()].sort()).toEqual(listed.sort());
 });
