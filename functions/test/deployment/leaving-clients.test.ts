@@ -67,7 +67,7 @@ async function leave(port: number, { method, headers, json }: Sent, encoding: st
   await LEAVES[how](socket);
 }
 
-/** The collection of each operation that reads. */
+/** The collection of each read operation. */
 const COLLECTIONS: Partial<Record<OperationName, string>> = {
   getMarkets: 'markets',
   getTeams: 'teams',
@@ -126,7 +126,7 @@ function createCases(
   return [
     ['a short response', createList(10)],
     ['a compressed response', createList(400)],
-    ['a response of many buffers', createList(9_000)],
+    ['a long response', createList(9_000)],
     ['100 errors', () => ({ method, json: { ...createPriceListBody(0), products: invalid } })],
     ...rejected,
   ];

@@ -60,7 +60,7 @@ testInWorld(
 );
 
 testInWorld(
-  'a creation that is not over 5 s after SIGTERM fails with a response, failed lists and a key that can be resumed',
+  'a creation that is still in progress 5 s after SIGTERM fails with a response, failed lists and a key that can be resumed',
   async (world) => {
     const deployed = await world.start('addPriceLists');
     const action = { kind: 'hang' } as const;

@@ -12,7 +12,7 @@ import { TEST_API_KEY, useTestService } from '../../../test/harness/service';
 import { createPriceListBody } from '../../../test/harness/submissions';
 import { waitFor } from '../../../test/harness/wait-for';
 
-/** Tests for how many creations and resumes an instance has memory (functions/src/lib/memory.ts). */
+/** Tests how many creations and resumes fit into the memory of an instance (functions/src/lib/memory.ts). */
 
 const service = useTestService({ addPriceLists });
 beforeEach(() => writeMarket(service.db));

@@ -27,7 +27,7 @@ const ONCE_RED = {
   'prices that grow': 835,
 };
 
-/** Seeds of other bodies whose memory is measured. */
+/** Seeds of arbitrary bodies whose memory is measured too. */
 const DRAWS = Array.from({ length: 30 }, (_, i) => i + 1);
 
 /**

@@ -119,7 +119,7 @@ describe('the shape of an object with named members', () => {
     ['{"name ":1,"Name":1,"nam":1,"names":1,"\\n":1,"__proto__":{"name":1},"constructor":1}', {}],
     ['[{"name":1}]', []],
     ['-0', 0],
-  ])('is read from %s', (json, expected) => {
+  ])('decides what is read from %s', (json, expected) => {
     expect(scan(json, SHAPE)).toEqual(expected);
   });
 });

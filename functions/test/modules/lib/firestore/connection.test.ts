@@ -26,7 +26,7 @@ test('a connection that could not be opened is opened the next time, and its cal
 });
 
 /** test/resilience/connections.test.ts shows that both channels have these options. */
-test('the channels ping every 30 s, wait 10 s for the reply, and connect again after at most 5 s', () => {
+test('the channels ping every 30 s, wait 10 s for the reply, and connect again after at most about 5 s', () => {
   expect(CHANNEL_OPTIONS).toEqual({
     'grpc.keepalive_time_ms': 30_000,
     'grpc.keepalive_timeout_ms': 10_000,

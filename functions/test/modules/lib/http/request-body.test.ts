@@ -159,7 +159,7 @@ describe('a body', () => {
     expect(await send([text(1_000)], length, { maxBytes: 1_000 })).toHaveLength(998);
   });
 
-  test('of one byte above the limit is rejected, plain and inflated', async () => {
+  test('one byte above the limit is rejected, plain and inflated', async () => {
     const headers = { ...tooLarge.headers, 'X-Payload-Limit-Bytes': '1000' };
     const error = { ...tooLarge, headers };
     expect(await send([text(500), text(501)], JSON_TYPE, { maxBytes: 1_000 })).toMatchObject(error);

@@ -55,7 +55,7 @@ test('a stop refuses new writes at once, aborts those in progress after 5 s, end
   expect(shutdown.runningHandlers).toBe(1);
 });
 
-test('without a running handler, a stop ends as soon as the last response is sent, and at once if none is open', async () => {
+test('without a running handler, a stop ends as soon as the last response is closed, and at once if none is open', async () => {
   const { steps, addResponse, stop } = createInstance();
   const response = addResponse();
   const stopped = stop();
