@@ -23,7 +23,7 @@ export interface FunctionsServerOptions {
   port: number;
   /** Firebase project id, the first segment of each path. */
   project: string;
-  /** Deployable functions by name. The environment that they read must be set before they are loaded. */
+  /** Deployable functions by name. They check some variables, such as CORS_ALLOWED_ORIGINS, while they are loaded. */
   functions: Readonly<Record<string, DeployableFunction>>;
   /** Finds the listener for a path that belongs to no function, such as a page at `/`. */
   getExtraRoute?: GetRoute;

@@ -142,7 +142,7 @@ function toShown(value: unknown, field = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, toShown(item, name)]));
 }
 
-/** A number of at least this is shown as a time if the name of its field ends in `_at`. This time is in the year 1973. */
+/** {@link toShown} leaves a smaller number unformatted. This time is in the year 1973. */
 const MIN_TIME_MS = 100_000_000_000;
 
 /** @returns the number itself if `Date` cannot represent the time */
