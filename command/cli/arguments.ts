@@ -135,7 +135,7 @@ function addCommandsOfAllKeys(program: Command, act: Act): void {
   program
     .command('sweep')
     .description(
-      'Resume attempts that failed for a transient cause or whose lease has expired, and report keys that need an operator. Other sweeps and operators can act at the same time.',
+      'Resume the attempt of each key that is due, or report that the key needs an operator. Other sweeps and operators can act at the same time.',
     )
     .option('--dry-run', 'print what the sweep would do, and write nothing')
     .option('--json', 'print JSON')

@@ -16,7 +16,7 @@ import type { Target } from './target';
 const CREDENTIALS_TIMEOUT_MS = 6_000;
 const READ_TIMEOUT_MS = 8_000;
 
-/** @throws CommandError that says what to check, within 15 s; the signal's reason */
+/** @throws CommandError within 15 s; the signal's reason */
 export async function assertReachable(target: Target, db: Database, context: WorkContext): Promise<void> {
   if (target.address === undefined) await assertCredentials(context.signal);
   await assertReadable(target, db, context);

@@ -27,7 +27,6 @@ const PLAIN = /^[ -~]*$/;
 /** Returns stored text in quotation marks. */
 export const quote = (text: string): string => escapeControls(JSON.stringify(text));
 
-/** The maximum length of an id in messages; longer ids are cut. */
 const MAX_ID_LENGTH = 100;
 
 /** Returns an id in quotation marks. Cuts a long id, which would hide the text around it. */

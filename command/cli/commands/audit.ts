@@ -62,8 +62,8 @@ function formatViolation(violation: Violation, targetOptions: TargetOptions): st
 }
 
 /**
- * Returns the command that shows the key or document; null if the document does not exist, or if its id has a character other
- * than letters, digits, hyphens and underscores, which a shell could read as code.
+ * Returns the command that shows the key, or the document if there is no readable key; null if that document does not exist, or
+ * if its id has a character other than letters, digits, hyphens and underscores, which a shell could read as code.
  */
 function getCommand({ boq_list_id, path, rule }: Violation, targetOptions: TargetOptions): string | null {
   if (boq_list_id !== null && rule !== 'key_readable') return formatCommand('show', boq_list_id, targetOptions);

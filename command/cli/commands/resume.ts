@@ -81,7 +81,7 @@ export async function resumeKeys(
   return failures === 0 ? 0 : 1;
 }
 
-/** Finds the keys whose attempt failed for a cause, oldest first. */
+/** Finds the keys whose attempt failed for a cause, oldest failure first. */
 async function findFailed(cause: FailureCause, context: CommandContext): Promise<KeyRecord[]> {
   const { keys, unreadable } = await readKeys(selectKeys(context.db, UNRESOLVED_STATUSES), context);
   for (const path of unreadable) context.terminal.printError(`${describeUnreadable(path)}\n`);
