@@ -17,7 +17,7 @@ import { writeRecords } from '../../../test/harness/stored';
 
 /**
  * Runs the audit without the command: on records as the service stores them, and on records that a test has changed. The
- * checks of one attempt are pure, so most tests change what the audit has read rather than what is stored.
+ * checks of one attempt are pure, so many tests change what the audit has read rather than what is stored.
  */
 
 const { database, create, getKey, readKey, fail, crash, deletePayload } = useFailedAttempts();

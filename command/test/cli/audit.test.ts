@@ -23,7 +23,7 @@ async function audit(...args: string[]): Promise<{ code: number | null; lines: A
   return { code, lines: parseLines(out) as AuditLine[] };
 }
 
-test('the audit prints each violation with a command that shows more, and exits with 1', async () => {
+test('the audit prints a violation with a command that shows more, and exits with 1', async () => {
   const { price_list } = await submit('boq 7');
   const path = `price_lists/${price_list?.id}/products`;
   await service.db.doc(`${path}/product-0`).update({ price_list_price: 17 });

@@ -310,7 +310,7 @@ test('list counts keys for an operator and keys for the sweep separately, and it
   );
 });
 
-test('show prints no earlier failure of a completed key, and no next command', async () => {
+test('show prints neither an earlier failure nor a next command for a key whose lists are ready', async () => {
   await failAttempt(KEY);
   expect((await run('show', KEY)).out).toMatch(
     /^ +failure +\S.*\n(.*\n)+ +tries +1 failed since the claim or the last resume by an operator$/m,

@@ -44,7 +44,7 @@ test('a sweep that names only unreadable records does not say that there was not
 test.each([
   ['stdout', { failed_tries: 4 }],
   ['stderr', { owner: 1 }],
-])('the sweep leaves a key due if it cannot write the line about the key to %s', async (broken, update) => {
+])('a key for an operator stays due if the sweep cannot write the line about the key to %s', async (broken, update) => {
   await failAttempt('a', { failure_cause: 'unavailable' });
   await getKey('a').update(update);
   const { sweep_due_at: before } = (await getKey('a').get()).data() ?? {};
