@@ -186,7 +186,10 @@ const rulesetOf = (content: string) => ({
 const RUN = 'gcloud firestore';
 const OF_DATABASE = '--database=\\(default\\) --project my-project';
 
-/** A change of one file of a project that is set up, and the line that the script prints for the change. */
+/**
+ * A change of one file of a project that is set up, and a line that the script then prints. A row that changes nothing has another
+ * line for the change above it.
+ */
 type Drift = [name: string, from: string | RegExp, to: string, said: string];
 
 /** What the script repairs. */
