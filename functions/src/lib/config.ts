@@ -46,7 +46,7 @@ export const instanceLimits = {
   maxInstances: defineInt('MAX_INSTANCES', {
     default: 20,
     label: 'Maximum number of instances of each operation',
-    description: 'Bounds the cost. The platform rejects requests beyond the capacity of these instances with 429.',
+    description: 'Bounds the cost. The platform rejects requests beyond the capacity of these instances.',
   }),
 };
 
@@ -79,7 +79,7 @@ export function assertAllowedOrigins(): void {
   if (problem !== undefined) throw new ConfigError(`CORS_ALLOWED_ORIGINS: ${problem}`);
 }
 
-/** @param service name of the service outside Cloud Run */
+/** @param service name of the service if `K_SERVICE` is not set */
 export const getServiceContext = (service: string) => ({
   service: process.env['K_SERVICE'] ?? service,
   version: process.env['K_REVISION'] ?? 'local',

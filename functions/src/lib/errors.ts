@@ -94,7 +94,7 @@ export class PayloadTooLargeError extends ApiError {
   }
 }
 
-/** The reason that aborts work when the platform stops the instance, or someone stops the command. The work can be repeated. */
+/** The reason that aborts work when the instance or the command has to stop. The work can be repeated. */
 export class StoppedError extends LoggableError {
   /** @param reserveMs time reserved for failing the running attempts. A stop can reserve less than a timeout */
   constructor(

@@ -20,8 +20,8 @@
  *     1,200    its response is sent                      RESPONSE_RESERVE_MS
  *
  *     a scheduled sweep
- *         0 s  a pass begins, and every minute another   SWEEP_INTERVAL_MS
- *              while work is running
+ *         0 s  the first pass begins; passes begin at    SWEEP_INTERVAL_MS
+ *              least a minute apart
  *       600    the last resume begins                    1,725 s less 1,125 s
  *     1,725    the running resumes stop                  getTimeLimitMs
  */

@@ -12,8 +12,8 @@ import { canResumeAutomatically, getAttemptWaitMs, getRecovery, SWEEP_RECOVERY, 
  * For any order of events:
  * - A completion with lists is final. An operator can release a completed key without lists.
  * - Only the owner of an attempt renews its lease or completes the attempt, and nobody else fails the attempt before the
- *   lease has expired. Ownership is checked before the lease, so an expired lease takes effect only when the sweep or an
- *   operator acts on the attempt.
+ *   lease has expired. Ownership is checked before the lease, so after its lease has expired, an owner keeps the attempt
+ *   until the sweep or an operator acts on it.
  * - An event that is not accepted changes nothing, except that a resume by the sweep can store that a lease has expired.
  *
  * The time of an event is the time at which Firestore read the record for it. All stored times come from Firestore's
@@ -79,7 +79,7 @@ export interface Decision {
 
 const LEASE_EXPIRED = 'lease expired before the attempt completed';
 
-/** Stored as the owner by an event that finds an expired lease and does not resume the attempt. Equals no owner token. */
+/** Stored as the owner by a commit that finds an expired lease and does not resume the attempt. Equals no owner token. */
 const NO_OWNER = '';
 
 /** Applies an event to a stored record. Every event has an outcome in every state. */

@@ -1,7 +1,7 @@
 import type { FailureCause, KeyRecord } from '../lib/schemas/key-record';
 import { SWEEP_INTERVAL_MS, SWEEP_START_MS } from '../lib/time-limits';
 
-/** Delays from a failure until the sweep may resume the attempt. The n-th delay applies after n failed tries. */
+/** Delays from a failure until the sweep may resume the attempt. The n-th applies after n failed tries, none after an expired lease. */
 const RESUME_DELAYS_MS = [0, 60_000, 300_000];
 
 /** Whether a cause is transient, so that the sweep can resume the attempt. After any other cause, the key needs an operator. */

@@ -32,7 +32,7 @@ export interface OutgoingResponse {
 type ClientContext = Pick<WorkContext, 'signal' | 'counters'>;
 
 /**
- * Sends a response, compressed if it is large enough and the client accepts that. A text is buffered and sent with its
+ * Sends a response, compressed if it is large enough and the client prefers gzip. A text is buffered and sent with its
  * Content-Length. So is a stream of at most {@link MAX_BUFFERED_RESPONSE_BYTES} that the memory share can hold. Of any other
  * stream, the buffer is sent, and what remains follows in chunks.
  *

@@ -4,7 +4,7 @@ import type { Database, Writes } from '../firestore/database';
 import type { KeyLists } from '../schemas/key-record';
 import type { ListDocument, PriceListDocument } from '../schemas/responses';
 
-/** Writes the two lists of an attempt. Every write can be repeated, because it sets fixed values under fixed ids. */
+/** Writes the two lists of an attempt. A batch of entries can be written again, because it sets fixed values under fixed ids. */
 
 export const LIST_COLLECTIONS = {
   expected_forward_cost: collections.expectedForwardCosts,

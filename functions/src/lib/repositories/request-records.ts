@@ -50,8 +50,8 @@ export function settleRequest(db: Database, writes: Writes, record: KeyRecord): 
 }
 
 /**
- * @returns the chunks of a payload in their order, without those that are not bytes; undefined if a chunk before the
- * last stored one is missing
+ * @returns the chunks of a payload in their order, without those that are not bytes; undefined if their ids are not
+ * `0000`, `0001` and so on
  */
 export async function readPayloadChunks(db: Database, documentId: string): Promise<Buffer[] | undefined> {
   const request = requestDocument(db, documentId);

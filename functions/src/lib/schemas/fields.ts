@@ -68,7 +68,7 @@ export function toShape(schema: z.core.$ZodType): Shape {
     case 'union':
       return { kind: 'scalar' };
     default:
-      throw new Error(`lib/json.ts reads no value for a schema of the type ${def.type}`);
+      throw new Error(`toShape has no shape for a schema of the type ${def.type}`);
   }
 }
 

@@ -47,8 +47,8 @@ export const KEY_STATUSES = ['processing', 'completed', 'requires_review', 'rele
 const claimSchema = listInfoSchema.extend({
   boq_list_id: text,
   /**
-   * Random id of the request or resume that carries out the attempt. Empty after an event that found an expired lease
-   * and did not resume the attempt.
+   * Random id of the request or resume that carries out the attempt. Empty after a commit that found an expired
+   * lease and did not resume the attempt.
    */
   owner: text,
   fingerprint: text,
