@@ -84,9 +84,9 @@ export interface BenchContext {
 export async function measureAll(bench: BenchContext): Promise<void> {
   const { plan, database } = bench;
   await database.fill([]);
-  await coldStart(bench, 'getMarkets', GET, 1);
-  await coldStart(bench, 'getOrdersByTeam', post(createOrdersBody(0)), 1);
-  await coldStart(bench, 'addPriceLists', post(createPriceListPayload(10)), 1.7);
+  await coldStart(bench, 'getMarkets', () => GET, 1);
+  await coldStart(bench, 'getOrdersByTeam', () => post(createOrdersBody(0)), 1);
+  await coldStart(bench, 'addPriceLists', () => post(createPriceListPayload(10)), 1.7);
   await smallReads(bench);
   await database.fill(plan.orders.map(({ size }) => size));
   for (const { size, rounds } of plan.orders) await orders(bench, size, rounds);
@@ -102,17 +102,21 @@ const READ_VARIANTS = [...COMPARED, 'sdk-stream'] as const;
 const GET: BenchRequest = { method: 'GET' };
 const post = (body: Buffer): BenchRequest => ({ method: 'POST', body });
 
-/** Measures the time from process start to the complete response, and compares it with that of a function that does nothing. */
+/**
+ * Measures the time from process start to the complete response, and compares it with that of a function that does nothing.
+ *
+ * @param createRequest creates the request of each round, because a creation that is repeated would only be replayed
+ */
 async function coldStart(
   { plan, database, add, begin }: BenchContext,
   operation: string,
-  request: BenchRequest,
+  createRequest: () => BenchRequest,
   bound: number,
 ): Promise<void> {
   begin(`cold start of ${operation}`);
   const times = await measureInterleaved(['service', 'bare'], plan.rounds, (variant) => {
+    const [name, sent] = variant === 'bare' ? [variant, GET] : [operation, createRequest()];
     const startedAt = performance.now();
-    const [name, sent] = variant === 'bare' ? [variant, GET] : [operation, request];
     return withFunction(startFunction(variant, name, database), async ({ port }) => {
       await sendOk(port, sent);
       return performance.now() - startedAt;
@@ -235,7 +239,7 @@ async function largestLists({ database, add, begin }: BenchContext): Promise<voi
 
 /**
  * Sends drawn bodies (dev/run/bodies.ts) to an instance, which must survive them. Sends each body alone, then as many times at once as
- * the instance accepts, and then the same number after the start of three creations. Measures the peak memory, and the longest time
+ * the instance accepts, and then the same number beside three creations at a time. Measures the peak memory, and the longest time
  * for which another request waited.
  */
 async function drawnBodies({ plan, database, add, begin }: BenchContext): Promise<void> {
@@ -253,7 +257,12 @@ async function drawnBodies({ plan, database, add, begin }: BenchContext): Promis
     await withFunction(
       startFunction('service', 'addPriceLists', database, HEAP),
       async ({ port, readRss, alive, output }) => {
-        const creating = Array.from({ length: creations }, () => sendOk(port, post(createPriceListPayload(100_000))));
+        let isDrawing = true;
+        const create = async () => {
+          do await sendOk(port, post(createPriceListPayload(100_000)));
+          while (isDrawing);
+        };
+        const creating = Array.from({ length: creations }, create);
         for (let i = 0; i < plan.draws; i += 1) {
           const { text, what } = drawBody(createRandom(spreadSeed(FIRST_SEED + i)), maxBytes);
           const { statuses, longestMs } = await sendAtOnce(port, gzipSync(text, { level: 1 }), atOnce);
@@ -263,6 +272,7 @@ async function drawnBodies({ plan, database, add, begin }: BenchContext): Promis
           stalls.push(longestMs);
           peaks.push((await readRss()).peakRss);
         }
+        isDrawing = false;
         await Promise.all(creating);
       },
     );
