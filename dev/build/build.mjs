@@ -61,7 +61,7 @@ readArguments('Usage: npm run build\n\nBuilds the deploy package, functions/dist
 try {
   await buildPackage();
 } catch (error) {
-  // esbuild's `build` has already printed its errors.
+  // esbuild has already printed its own errors.
   if (!('errors' in error)) console.error(`${DIST} could not be built: ${error.message}`);
   process.exitCode = 1;
 }
@@ -149,7 +149,8 @@ async function bundle() {
 /** Converts an output file to CommonJS, because esbuild creates shared chunks only if its output format is ESM. */
 async function toCommonJs(text) {
   // Dynamic imports become `require`, because Node gives an `import()` of CommonJS a different default export.
-  const { code } = await transform(text, { ...TARGET, format: 'cjs', supported: { 'dynamic-import': false } });
+  const options = { ...TARGET, format: 'cjs', supported: { 'dynamic-import': false }, logLevel: 'error' };
+  const { code } = await transform(text, options);
   return code;
 }
 
