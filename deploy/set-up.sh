@@ -67,7 +67,10 @@ if [ "$recovery $protection" != 'POINT_IN_TIME_RECOVERY_ENABLED DELETE_PROTECTIO
   run gcloud firestore databases update "${of_database[@]}" --enable-pitr --delete-protection
 fi
 schedules=''
-if [ -n "$exists$apply" ]; then schedules=$(gcloud firestore backups schedules list "${of_database[@]}" --format='value(name)'); fi
+if [ -n "$exists$apply" ]; then
+  # A daily schedule has only an empty object, which no filter of gcloud finds.
+  schedules=$(gcloud firestore backups schedules list "${of_database[@]}" --filter='NOT weeklyRecurrence:*' --format='value(name)')
+fi
 [ -n "$schedules" ] || run gcloud firestore backups schedules create "${of_database[@]}" --recurrence=daily --retention=14d
 
 # Accounts, each with the one role that it needs in the project.

@@ -312,6 +312,12 @@ test('the script names what a person has to decide or wait for, and changes none
   expect(readState()).toEqual(before);
 });
 
+test('a weekly backup schedule does not count as the daily one', () => {
+  write(whole);
+  const filter = 'backups schedules list --database=(default) --project my-project --filter=NOT weeklyRecurrence:*';
+  expect(run([]).calls).toContainEqual(expect.stringContaining(filter));
+});
+
 test('the script waits only for indexes of the collections for which the service declares some', () => {
   write(whole);
   const groups = [...new Set(indexDefinitions.indexes.map(({ collectionGroup }) => collectionGroup))].join('|');
