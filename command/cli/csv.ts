@@ -49,7 +49,8 @@ const cast = { string: disarm };
  * characters that nobody sees.
  */
 export function writeCsv(text: string, { terminal, workContext }: CommandContext): Promise<void> {
-  const shown = text.replace(BYTE_ORDER_MARK, '').replaceAll('\r\n', '\n');
+  const withoutMark = text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
+  const shown = withoutMark.replace(/\r\n$/, '\n');
   const isTerminal = terminal.streams.stdout.isTTY === true;
   return terminal.write(isTerminal ? escapeJsonControls(shown) : text, workContext.signal);
 }

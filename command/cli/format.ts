@@ -101,7 +101,10 @@ export function formatKeyDetails(key: KeyDetails, now: number): string {
     ...getCommonFields(key),
     written: formatProgress(key),
     cause: key.status === 'completed' ? null : failure_cause,
-    tries: failed_tries === 0 ? null : `${failed_tries} failed since the claim or the last resume by an operator`,
+    tries:
+      failed_tries === 0 || key.status === 'completed'
+        ? null
+        : `${failed_tries} failed since the claim or the last resume by an operator`,
     payload: payload.usable
       ? `${count(payload.bytes, 'byte')}, ${quote(payload.name)}, ${payload.date}, ${payload.currency_iso}`
       : `unusable (${payload.reason})${UNRESOLVED_STATUSES.some((status) => status === key.status) ? ', so the attempt cannot be resumed' : ''}`,

@@ -11,16 +11,16 @@ export interface CommandOutput {
 /** Runs a command in this process, because starting another process would take longer. */
 export const runCommand = (...args: string[]): Promise<CommandOutput> => runWithInput(new PassThrough(), args);
 
-/** Runs a command whose input is a terminal, in which the operator has typed a line. */
+/** Runs a command whose input and output are a terminal, in which the operator has typed a line. */
 export function runCommandAtTerminal(line: string, ...args: string[]): Promise<CommandOutput> {
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
   stdin.write(`${line}\n`);
   return runWithInput(stdin, args);
 }
 
-async function runWithInput(stdin: PassThrough, args: string[]): Promise<CommandOutput> {
+async function runWithInput(stdin: PassThrough & { isTTY?: boolean }, args: string[]): Promise<CommandOutput> {
   // 0 columns, as on a pseudo-terminal without a size, so `report` must print whole lines.
-  const stdout = Object.assign(new PassThrough(), { columns: 0 });
+  const stdout = Object.assign(new PassThrough(), { columns: 0, isTTY: stdin.isTTY === true });
   const stderr = new PassThrough();
   const output = Promise.all([text(stdout), text(stderr)]);
   const code = await runPriceLists(args, { stdin, stdout, stderr }, () => new AbortController().signal);

@@ -113,6 +113,13 @@ test('report prints whole lines to a terminal without a size, and aligns columns
   expect(out).toMatch(/:\d\d {2}価{11}… {3}completed .*the last column\n/);
 });
 
+test('report --csv at a terminal escapes line breaks and byte order marks within a text', async () => {
+  await submit('a', { name: 'one\r\ntwo\ufeff' });
+  const { out } = await runCommandAtTerminal('', 'report', '--csv');
+  expect(out).toMatch(/^"accepted_at".*,"one\\u000d\ntwo\\ufeff",.*\n$/s);
+  expect(out).not.toMatch(/[\r\ufeff]/);
+});
+
 test('each text of a CSV file is quoted, and one that begins like a formula gets an apostrophe', () => {
   const texts = ['=1', '+1', '-1', '@a', '\ta', '\ra', 'a\nb', 'a,b', '"', "'a", ''];
   const cells = formatCsv(texts).slice(0, -2);
