@@ -175,7 +175,7 @@ function writePayload(info: Record<string, string>): string {
   return file;
 }
 
-test('the call in docs/integration-guide.md creates the lists of the sample', async () => {
+test('the bash sample, called as in docs/integration-guide.md, creates the lists of docs/examples/price-list.json', async () => {
   const guide = readFileSync('docs/integration-guide.md', 'utf8');
   const [, , call = ''] = /```bash\n(export BASE_URL.*)\n(bash examples.*)\n/.exec(guide) ?? [];
   const env = { BASE_URL: baseUrl, API_KEY: KEY };

@@ -15,7 +15,7 @@ const RETENTION_BYTES = 256 * 1024 * 1024;
 /** The approximate memory of one change, without the fields of the version that it replaced. */
 const CHANGE_BYTES = 100;
 
-/** The changes of one commit, while the store keeps the versions that they replaced. */
+/** The changes of one commit. The store drops them together with the versions that they replaced. */
 interface RetainedCommit {
   readonly time: number;
   readonly changes: readonly DocumentChange[];
