@@ -284,7 +284,10 @@ class Schedule {
       await this.#sweep(`last-sweep-${i}`);
       for (const key of this.#keys) {
         const dueAt = this.history.getDueAt(key) ?? Infinity;
-        assert(dueAt > startedAt, `no key that was due when a sweep began stays due, even if one of its calls hangs: ${key}`);
+        assert(
+          dueAt > startedAt,
+          `no key that was due when a sweep began stays due, even if one of its calls hangs: ${key}`,
+        );
       }
       assert(i < 60, 'after 59 sweeps, no key has a sweep_due_at any more');
     }
