@@ -118,7 +118,7 @@ function drawItems(random: Random, maxBytes: number): { what: string; start: str
     },
     {
       ...inProducts,
-      what: `products with a member each, ${whatName}`,
+      what: `products with one more member each, ${whatName}`,
       write: (n) => `"${n}":{"${writeName(n)}":${writeScalar(n)},${prices}}`,
     },
     ...[inInfo, inUnknown, inRoot].flatMap((place) => [

@@ -144,7 +144,7 @@ it.each([
   [{ fieldOverrides: [{ collectionGroup: 'a', fieldPath: 'x' }] }],
 ])('malformed index definitions are refused: %j', async (wrong) => {
   const start = startFirestoreTestServer({ indexes: wrong as IndexDefinitions });
-  expect((await rejection(start)).message).toMatch(/must be as in firestore.indexes.json/);
+  expect((await rejection(start)).message).toMatch(/must have the form of a firestore.indexes.json/);
 });
 
 it('a server without index definitions requires no declared index', async () => {

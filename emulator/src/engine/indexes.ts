@@ -60,7 +60,9 @@ export class Indexes {
   /** @throws Error with a message for the user, if the definitions are clearly not those of a `firestore.indexes.json` */
   constructor(private readonly definitions: IndexDefinitions) {
     if (!isComplete(definitions))
-      throw new Error('the indexes must be as in firestore.indexes.json: { "indexes": [], "fieldOverrides": [] }');
+      throw new Error(
+        'the indexes must have the form of a firestore.indexes.json: { "indexes": [], "fieldOverrides": [] }',
+      );
   }
 
   /**

@@ -26,7 +26,7 @@ const definitions = JSON.parse(
 /** The definitions of google.firestore.v1. */
 export const root = protobuf.Root.fromJSON(definitions);
 
-/** The functions that protobufjs generates for a message type, with internal arguments that its TypeScript declarations omit. */
+/** The functions that protobufjs generates for a message type. Its TypeScript declarations omit the `depth` of `encode`. */
 interface Codec {
   decode(reader: Reader | Uint8Array, length?: number, end?: number, depth?: number): unknown;
   encode(value: unknown, writer?: protobuf.Writer, depth?: number): protobuf.Writer;
