@@ -113,7 +113,7 @@ const rooms = Object.entries(ROOMS).map(([room, allowed]) => ({
   comment: `From other folders, ${room} may import ${allowed.join(', ') || 'nothing'}.`,
   severity: 'error',
   from: { path: `^${room}/`, pathNot: TESTS },
-  to: { path: HERE, pathNot: `^(${[`${room}/`, ...allowed].join('|')})` },
+  to: { path: HERE, pathNot: `^(${[`${room}/(?!test/)`, ...allowed].join('|')})` },
 }));
 
 const EMULATOR = '^emulator/src/';
