@@ -208,7 +208,7 @@ async function largestLists({ database, add, begin }: BenchContext): Promise<voi
   const { concurrency } = writeOptions;
   const addPeakMemory = async ({ readRss }: DeployedFunction) =>
     add(
-      'peak memory ÷ that of the function',
+      "peak memory ÷ the function's memory",
       '×',
       toMemoryShare((await readRss()).peakRss),
       enforced(atMost(MAX_MEMORY_SHARE)),
@@ -277,7 +277,7 @@ async function drawnBodies({ plan, database, add, begin }: BenchContext): Promis
       },
     );
     add(
-      'peak memory ÷ that of the function',
+      "peak memory ÷ the function's memory",
       '×',
       toStats(peaks.map(toMemoryShare)),
       enforced(atMost(MAX_MEMORY_SHARE)),

@@ -109,7 +109,7 @@ async function checkOperation(target: Target, name: OperationName): Promise<void
   if (!operations[name].cors) return;
   const headers = { Origin: 'https://not-allowed.invalid', 'Access-Control-Request-Method': 'GET' };
   const preflight = { method: 'OPTIONS', headers };
-  await check(`${name}: preflight of another origin 403`, () => call(target, name, 403, preflight));
+  await check(`${name}: preflight of an origin that is not allowed 403`, () => call(target, name, 403, preflight));
 }
 
 async function checkCreation(target: Target, market_id: string): Promise<void> {

@@ -154,7 +154,7 @@ function checkResponse(attempt: KeyRecord): Violation[] {
   const names = findDifferences({ ...shown, ...expected }, shown);
   const more = Object.keys(shown).filter((name) => !Object.hasOwn(expected, name));
   const what = [...names, ...more].join(', ') || 'order or format';
-  return [report('response', `has a response that differs from its records: ${what}`)];
+  return [report('response', `has a response that does not follow from its other fields: ${what}`)];
 }
 
 function parseObject(json: string): Fields | undefined {

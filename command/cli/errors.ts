@@ -43,7 +43,7 @@ function describeFirestoreError(code: string, message: string): string {
       return describeCredentials(said);
     case 'PERMISSION_DENIED':
       return said.startsWith('Missing or insufficient permissions')
-        ? `${said}. Check --project and this account's role: roles/datastore.user, or roles/datastore.viewer for an audit.`
+        ? `${said}. Check --project and the role of the account in use: roles/datastore.viewer for a command that only reads, otherwise roles/datastore.user.`
         : `Google denied access: ${said}.`;
     case 'INTERNAL':
     case 'CANCELLED':

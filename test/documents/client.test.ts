@@ -169,7 +169,7 @@ describe('the client with proxy variables', () => {
     ['https_proxy', '10.0.0.1:31280000'],
     ['HTTPS_PROXY', 'ftp://10.0.0.1'],
   ])('a %s that is not the address of a proxy fails the call at once, but not the import', async (name, value) => {
-    const message = `the environment variable ${name.toLowerCase()} is not the address of a proxy`;
+    const message = `the environment variable ${name.toLowerCase()} or ${name.toUpperCase()} is not the address of a proxy`;
     await expect(callWith({ [name]: value })).rejects.toEqual(new TypeError(message));
   });
 });

@@ -65,7 +65,7 @@ async function exchangeBytes(port: number, { bytes, pauseMs, end }: HostileReque
   else if (!socket.destroyed) socket.end();
   const isClosed = await Promise.race([closed.then(() => true), delay(MAX_CONNECTION_MS, false, { ref: false })]);
   socket.destroy();
-  if (!isClosed) throw new Error(`no end within ${MAX_CONNECTION_MS} ms`);
+  if (!isClosed) throw new Error(`the connection did not end within ${MAX_CONNECTION_MS} ms`);
   return Buffer.concat(received);
 }
 

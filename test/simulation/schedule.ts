@@ -310,7 +310,7 @@ class Schedule {
 
   #isInReview(key: string): boolean {
     const status = this.history.now(key)?.status;
-    assert.notEqual(status, 'processing', 'the sweep leaves no attempt whose lease expired');
+    assert.notEqual(status, 'processing', 'after the sweeps, no attempt is in progress');
     if (status !== 'requires_review') return false;
     const start = this.history.getReviewStart(key);
     assert(start !== undefined, 'the sweeps complete every key that needs no operator');

@@ -29,7 +29,7 @@ export async function auditRecords(
   const onRead = (documentReads: number) => {
     if (terminal.streams.stderr.isTTY !== true || workContext.clock.elapsedMs() - shownAt < PROGRESS_MS) return;
     shownAt = workContext.clock.elapsedMs();
-    terminal.printError(`${count(documentReads, 'document')} read so far\n`);
+    terminal.printError(`${count(documentReads, 'document read')} so far\n`);
   };
   const report = await audit(db, workContext, sampleSize, onViolation, onRead);
   const duration_ms = Math.round(workContext.clock.elapsedMs() - startedAt);
@@ -82,7 +82,7 @@ function formatReport(report: AuditReport, sampleSize: number): string {
   const all = except === '' ? 'All entries of the current attempts of readable keys' : 'Entries';
   const checked = `Checked ${count(keys, 'key')} with ${count(attempts, 'attempt')}. ${all} were ${entries}.${except}`;
   const facts =
-    `For information: ${count(report.without_lists, 'completed key')} without lists, ` +
-    `${formatNumber(report.other_currency)} whose request named a currency other than the market's.`;
+    `For information: ${count(report.without_lists, 'completed key')} without lists, and ` +
+    `${formatNumber(report.other_currency)} with lists in a different currency from the request's.`;
   return `${checked} ${count(document_reads, 'document read')}. ${count(violations, 'violation')}.\n${facts}\n`;
 }

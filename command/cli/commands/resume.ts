@@ -115,7 +115,9 @@ function printResult(result: ResumeResult, { json }: ResumeOptions, { terminal }
   if (json === true) {
     terminal.print(toJsonLine({ ...result, response: response === null ? null : (JSON.parse(response) as object) }));
   } else if (result.result === 'would_resume') {
-    terminal.print(`${quoteId(boq_list_id)}: would be resumed. It failed: ${escapeControls(reason ?? 'unknown')}\n`);
+    terminal.print(
+      `${quoteId(boq_list_id)}: would be resumed. Its attempt failed: ${escapeControls(reason ?? 'unknown')}\n`,
+    );
   } else if (response === null) {
     terminal.printError(`${quoteId(boq_list_id)}: ${reason}\n`);
   } else {

@@ -443,7 +443,7 @@ describe('a response', () => {
   ])('that %s is a violation', (_, damage, names) => {
     const { paths, key } = attempts.completed;
     const response = JSON.stringify(damage(JSON.parse(String(key.record.response)) as object));
-    const message = `has a response that differs from its records: ${names}`;
+    const message = `has a response that does not follow from its other fields: ${names}`;
     expect(checkChanged('completed', 'key', { response })).toEqual([['response', 'a', paths.key, message]]);
   });
 });

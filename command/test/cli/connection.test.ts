@@ -123,7 +123,7 @@ test.each([
     7,
     'PERMISSION_DENIED',
     'Missing or insufficient permissions',
-    "Check --project and this account's role: roles/datastore.user",
+    'Check --project and the role of the account in use: roles/datastore.viewer',
   ],
   [
     PRODUCTION,

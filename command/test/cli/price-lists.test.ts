@@ -81,7 +81,7 @@ test('list and resume name an expired lease as the cause, whatever failed before
   ]) {
     const { out } = await run('resume', ...args, '--dry-run');
     expect(out).toBe(
-      `${JSON.stringify(KEY)}: would be resumed. It failed: lease expired before the attempt completed\n`,
+      `${JSON.stringify(KEY)}: would be resumed. Its attempt failed: lease expired before the attempt completed\n`,
     );
   }
 });

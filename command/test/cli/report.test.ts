@@ -219,7 +219,7 @@ describe('with keys that failed for different causes', () => {
   test('resume --cause resumes the keys of one cause with --yes, and none after the answer n or in a dry run', async () => {
     const dry = await run('resume', '--cause', 'unavailable', '--dry-run');
     expect(dry).toMatchObject({ code: 0, err: expect.stringContaining('2 keys would be resumed.\n') as string });
-    expect(dry.out.match(/^"key \d": would be resumed\. It failed: /gm)).toHaveLength(2);
+    expect(dry.out.match(/^"key \d": would be resumed\. Its attempt failed: /gm)).toHaveLength(2);
     expect(await runCommandAtTerminal('n', 'resume', '--cause', 'unavailable')).toMatchObject({ code: 1, out: '' });
     const { code, out } = await run('resume', '--cause', 'unavailable', '--yes');
     expect([code, out.match(/^"key \d": resumed\./gm)?.length]).toEqual([0, 2]);
@@ -251,6 +251,8 @@ test('report selects requests by outcome, show explains an outcome other than cr
   const { code, out } = await run('audit');
   expect([code, out]).toEqual([
     0,
-    expect.stringContaining("1 completed key without lists, 1 whose request named a currency other than the market's."),
+    expect.stringContaining(
+      "1 completed key without lists, and 1 with lists in a different currency from the request's.",
+    ),
   ]);
 });

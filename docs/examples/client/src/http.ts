@@ -27,7 +27,7 @@ function readProxy(name: 'http_proxy' | 'https_proxy'): string {
   const address = /^$|:\/\//.test(value) ? value : `http://${value}`;
   if (address === '' || (/^(https?|socks5?):/.test(address) && URL.canParse(address))) return address;
   // The message omits the value, because it can contain a password.
-  throw new TypeError(`the environment variable ${name} is not the address of a proxy`);
+  throw new TypeError(`the environment variable ${name} or ${name.toUpperCase()} is not the address of a proxy`);
 }
 
 /** A response that is not a success. If its status is 2xx, the service did not send it. */
