@@ -36,7 +36,7 @@ const FLAGS = [
   '--no-sandbox',
   '--no-zygote',
   '--no-proxy-server',
-  // No host name except those of this machine resolves.
+  // No host name except localhost resolves.
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
 ];
 

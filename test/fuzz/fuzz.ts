@@ -69,7 +69,7 @@ async function exchangeBytes(port: number, { bytes, pauseMs, end }: HostileReque
   return Buffer.concat(received);
 }
 
-/** Statuses of responses without a body that Node's server sends instead of the service. */
+/** Statuses that Node's server, not the service, sends in responses without a body. */
 const BARE = new Set([
   400, // not valid HTTP/1.1
   408, // a request that did not arrive in time

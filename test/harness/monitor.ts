@@ -18,7 +18,7 @@ export interface KeyMoment {
 
 type Fields = Record<string, unknown>;
 
-/** A changed document of a top-level collection. */
+/** A changed key record or list. */
 interface Change {
   collection: string;
   id: string;

@@ -242,7 +242,7 @@ export class Simulator {
         await landing.apply().catch((error: unknown) => this.note(landing.process, `late, refused ${codeOf(error)}`));
       }
     }
-    // Waits until the last process reaches its next gate, so that the process makes no call after the schedule.
+    // Waits until the process that continued last reaches its next gate, so that it makes no call after the schedule.
     await this.#waitForStandstill();
   }
 
@@ -250,7 +250,7 @@ export class Simulator {
     this.trace.push(`${new Date(this.now).toISOString().slice(11, 23)} ${process.name.padEnd(12)} ${text}`);
   }
 
-  /** Waits until every running process is at a gate or asleep. */
+  /** Waits until every running process is at a gate or asleep, and no check pauses the simulation. */
   async #waitForStandstill(): Promise<void> {
     do {
       for (let turns = 0; turns < 2; turns += 1) await turn();

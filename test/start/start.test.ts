@@ -17,7 +17,7 @@ import { runProgram } from '../../dev/run/programs';
 
 /**
  * Tests the interface of `npm start`: the variables in the table of CONTRIBUTING.md#local-environment-variables, and
- * how it starts and stops. Some tests that need no ready server run concurrently, before all others.
+ * how it starts and stops. Some tests that need no ready server run concurrently.
  */
 
 afterAll(cleanUp);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Tests that docs/openapi.json has only what common validators and generators accept. contract.yml runs them. */
+/** Tests that docs/openapi.json has only what common validators and generators handle correctly. contract.yml runs them. */
 
 interface Schema {
   type?: unknown;

@@ -41,7 +41,7 @@ describe('the exemptions of fields', () => {
     expect(paths).toEqual(['price_list_price', 'expected_forward_cost_price']);
   });
 
-  // Google rejects that. Without `ttl`, firebase-tools changes only the indexes (update mask `indexConfig`).
+  // Google rejects a time to live for all fields. Without `ttl`, firebase-tools changes only the indexes (update mask `indexConfig`).
   test('for all fields of a collection have no time to live', () => {
     expect(fieldOverrides.filter((override) => override.fieldPath === '*' && 'ttl' in override)).toEqual([]);
   });

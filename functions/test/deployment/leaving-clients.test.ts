@@ -31,7 +31,7 @@ const LEAVES = {
   'within 60 ms with a reset': async (socket: Socket) => delay(random.next() * 60).then(() => socket.resetAndDestroy()),
   'at once': (socket: Socket) => Promise.resolve(socket.destroy()),
   'at the first byte': (socket: Socket) => waitForEvent(socket, 'data').then(() => socket.resetAndDestroy()),
-  // Without a reset: while Node ends its side too, `resetAndDestroy` fails (EINVAL) and leaks the socket.
+  // This client sends no reset, because `resetAndDestroy` fails (EINVAL) and leaks the socket if Node is ending its side too.
   'at the end': (socket: Socket) => waitForEvent(socket, 'end').then(() => socket.destroy()),
 } satisfies Record<string, (socket: Socket) => Promise<unknown>>;
 

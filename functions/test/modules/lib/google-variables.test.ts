@@ -86,7 +86,7 @@ const CONSTANTS: Record<string, string[]> = {
 
 /** Matches `process.env.NAME`, `env['NAME']`, `process?.env?.NAME`, and a name in a constant. */
 const READ = /(?<![\w.])(?:process\??\.)?env(?:\??\.([A-Za-z_]\w*)|\[(?:'(\w+)'|"(\w+)"|([\w.]+))\])/g;
-/** Matches HTTP_PROXY, HTTPS_PROXY or their lowercase in quotation marks, as in a list of names. */
+/** Matches HTTP_PROXY, HTTPS_PROXY or their lowercase forms in quotation marks, as in a list of names. */
 const LISTED = /'(HTTPS?_PROXY|https?_proxy)'/g;
 
 function findVariables(): Set<string> {

@@ -392,7 +392,7 @@ describe('a key that needs an operator is reported', () => {
   test('unless an operator has just resumed it, and then keeps its due time', async () => {
     const leaseEnd = TEST_START + LEASE_DURATION_MS;
     const resumed = { status: 'processing', owner: 'another', lease_expires_at: leaseEnd, sweep_due_at: leaseEnd };
-    // The first read belongs to the resume, and the second precedes the report.
+    // The first read belongs to the sweep's own resume, and the second precedes the report.
     const run = () => getKey('a').update({ ...resumed, failed_tries: 0 });
     database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action: { kind: 'call', run } });
     expect(await sweepAll()).toEqual([]);

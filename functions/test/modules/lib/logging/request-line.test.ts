@@ -57,7 +57,7 @@ test.each<[string, Error]>([
 
 const decompress = promisify(gunzip);
 
-/** The sources of errors that can quote a value: the engine, the platform, and libraries. */
+/** Each row begins with the source of an error that can quote a value. */
 test.each<[string, string, () => unknown]>([
   ['V8', 'unexpected TypeError', () => (undefined as never)[SECRET]],
   ['V8, as JSON', 'unexpected SyntaxError', () => JSON.parse(SECRET) as unknown],
