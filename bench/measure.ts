@@ -2,7 +2,7 @@ import { MEMORY_PROBE_ENV, type DeployedFunction } from '../dev/run/deployed';
 import { sendOk, type BenchRequest } from './client';
 import { startFunction, type BenchDatabase, type Variant } from './stack';
 
-/** Repeats measurements of several programs in turn, and computes their statistics. */
+/** Repeats measurements, and computes their statistics. Several programs are measured in turn. */
 
 export interface Stats {
   median: number;

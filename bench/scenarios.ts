@@ -291,7 +291,7 @@ const FIRST_SEED = 1;
 /** The target for the longest time in which the work on one body holds the event loop. */
 const MAX_PIECE_MS = 2_000;
 
-/** Computes statistics, and puts the maximum in the place of the median, because a limit applies to the maximum. */
+/** Computes statistics, and puts the maximum in the place of the median, because the target applies to the maximum. */
 function toStats(values: readonly number[]): Stats {
   const { min, max } = computeStats(values);
   return { median: max, min, max };

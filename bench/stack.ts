@@ -6,7 +6,7 @@ import { build } from 'esbuild';
 import { installDeployPackage, startDeployedFunction, type DeployedFunction } from '../dev/run/deployed';
 import { engines } from '../package.json';
 
-/** The processes of the benchmark: one embedded Firestore, and one for each measured function. */
+/** The processes of the benchmark: the embedded Firestore and the measured functions. */
 
 /** The programs in bench/variants, with which the benchmark compares the service. */
 const BASELINES = ['sdk', 'sdk-stream', 'bare'] as const;

@@ -423,7 +423,7 @@ export const cases: readonly Case[] = [
     (parent) => [tree, query(collection('b'), parent)],
   ),
   ...rows('count', counts, (each) => [numbers, set('a/20', { f: text('x') }), each]),
-  // The document has 32 bytes, its name 20, each field name two, and each string one more than its length.
+  // In the stored size, the document itself takes 32 bytes, its name 20, each field name two, and each string one more than its length.
   ...rows('size', sizes, ([value, size]) =>
     [0, 1].map((more) =>
       set('a/1', { x: long(500_000), y: long(MAX_BYTES - 20 - 32 - 500_003 - 3 - 2 - size + more), v: value }),

@@ -1,7 +1,7 @@
 import type { Call } from './calls';
 import type { Json, JsonObject, Response, Server } from './protocol';
 
-/** The status of a response. If the status is OK, also the messages, without anything that differs from run to run. */
+/** The status of a response and, if the status is OK, its messages without anything that differs from run to run. */
 export interface Answer {
   readonly code: number;
   readonly result?: Json;
