@@ -28,7 +28,7 @@ const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Ma
  * Creates the listeners of the API reference, the documents, what they link to, and the files that pages load.
  *
  * @param apiKey the API key that the reference fills in, unless it is empty
- * @returns the listener for a path, or undefined if the path has none
+ * @returns a function that returns the listener for a path, or undefined if the path has none
  */
 export function createPageRoutes(apiKey: string): GetRoute {
   return (path) => {

@@ -7,7 +7,7 @@ const DATA_ROOT = '/data';
  * Creates the listener of the data pages, which show the content of a Firestore at `/data`.
  *
  * @param getFirestore called for each page, so that no client exists before the first page
- * @returns the listener for a path of the data pages, or undefined for another path
+ * @returns a function that returns the listener for a path of the data pages, and undefined for another path
  */
 export function createDataRoutes(getFirestore: () => Promise<Firestore>): GetRoute {
   const listener: Route = async (request, response) => {

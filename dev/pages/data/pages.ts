@@ -128,7 +128,7 @@ function renderTable(heads: readonly string[], rows: readonly (readonly Content[
   </div>`;
 }
 
-/** Renders the fields of a document. Bytes and long texts are truncated. */
+/** Renders the fields of a document. Bytes, long texts and long arrays are truncated. */
 const renderFields = (fields: object): Html =>
   html`<pre class="code" tabindex="0">
 ${escapeJsonControls(inspect(toShown(fields), { depth: null, maxStringLength: 4_000 }))}</pre>`;

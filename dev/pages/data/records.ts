@@ -43,8 +43,9 @@ export async function readNewestRequests(firestore: Firestore, limit = MAX_DOCUM
 }
 
 /**
- * Finds the requests that an id or a path leads to: the request of the current attempt of each key that the id matches, and the
- * requests of these keys that have the id. The id can be any that `npx --no -- price-lists show` accepts.
+ * Finds the requests that an id or a path leads to. For each key that the id matches, these are the requests through which the id
+ * leads to the key, and the request of the current attempt, unless the key's record is unreadable. The id can be any that
+ * `npx --no -- price-lists show` accepts.
  */
 export async function findRequests(firestore: Firestore, id: string): Promise<RequestRow[]> {
   const { db } = open(firestore);
