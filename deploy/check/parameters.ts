@@ -6,8 +6,8 @@ import type { Problem, Requirement } from './requirement';
 
 /**
  * A line of a .env file: a blank line, a comment, or a name and a value, which can be in quotation marks. Firebase's tools also
- * accept other lines, such as values of several lines. This program refuses such lines, because Firebase's tools could read
- * unexpected values from them.
+ * accept other lines, such as those of a value that spans several lines. This program refuses them, because Firebase's tools could
+ * read unexpected values from them.
  */
 const LINE =
   /^\s*(?:(?:export\s+)?([A-Z_][A-Z\d_]*)\s*=\s*(?:"([^"\\\r]*)"\s*|'([^'\\\r]*)'\s*|([^\s"'#](?:[^#\r]*[^\s#])?)\s*)?)?(?:#.*)?$/;

@@ -32,7 +32,7 @@ interface Document {
 
 const document = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as Document;
 
-// Not strict, because Redocly's lint, which knows OpenAPI's keywords, checks the document's own schemas.
+// Strict mode is off, because Redocly's lint, which knows OpenAPI's keywords, checks the document's own schemas.
 // Clients must accept more fields than the document describes, but this check accepts only the described fields.
 const ajv = new Ajv2020({
   strict: false,

@@ -34,7 +34,8 @@ const OWN = {
 };
 
 /**
- * Returns the environment of a program: what it inherits from this process, empty settings of Git, curl and gcloud, and `variables`.
+ * Returns the environment of a program: what it inherits from this process, empty settings of Git, curl and gcloud, a
+ * `no_proxy` that names this machine, and `variables`.
  */
 export function createProgramEnvironment(variables: Variables = {}): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => INHERITED.some((pattern) => pattern.test(name)));

@@ -153,10 +153,10 @@ function createOrders(random: Random): Record<string, Record<string, unknown>> {
   return Object.fromEntries(createTimes(ORDERS, random).map(order));
 }
 
-/** All malformed orders and supply orders belong to this team, so calls for any other team return only valid ones. */
+/** All malformed orders and supply orders belong to this team, so requests for any other team return only valid ones. */
 const malformedTeam: keyof typeof malformedTeams = 'team-legacy-7';
 
-/** All malformed orders have one date, so that a single call shows them. */
+/** All malformed orders have one date, so that a single request shows them. */
 const malformedOrder = { team_id: malformedTeam, status: 'DELIVERED', created_at: Date.UTC(2026, 6, 1, 9) };
 
 const malformedOrders = {

@@ -25,7 +25,7 @@ export interface FunctionsServerOptions {
   project: string;
   /** Deployable functions by name. They check some variables, such as CORS_ALLOWED_ORIGINS, while they are loaded. */
   functions: Readonly<Record<string, DeployableFunction>>;
-  /** Finds the listener for a path that belongs to no function, such as a page at `/`. */
+  /** Finds the listener for a path that belongs to no function, such as `/`. */
   getExtraRoute?: GetRoute;
 }
 
@@ -68,7 +68,7 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
       await extra(request, response);
       return;
     }
-    // A deployed function receives only the part that follows its address.
+    // A deployed function receives only the part of the URL that follows its address.
     request.url = [path.slice(route.name.length) || '/', ...query].join('?');
     route.listener(request, response);
   };

@@ -8,8 +8,8 @@ const MINUTE_MS = 60_000;
 
 /**
  * Calls each function at every full minute, as Cloud Scheduler does. Unlike Cloud Scheduler, does not wait until the
- * previous call has ended. Logs the error of a call. If Ctrl-C interrupts a sweep, the attempts that it was resuming are
- * due again when their leases expire.
+ * previous call has ended. Logs the error of a call. If Ctrl-C interrupts a sweep, the keys whose attempts it was resuming
+ * are due again when the leases expire.
  *
  * @returns a function that stops the calls
  * @throws Error for a schedule other than every minute

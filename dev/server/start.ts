@@ -9,7 +9,7 @@ import { onStopRequest } from './stop-requests';
 
 /**
  * `npm start` serves the built functions until Ctrl-C, over an embedded Firestore or the one that FIRESTORE_EMULATOR_HOST names.
- * `npm run dev` (dev.ts) starts this program with `--sources`, which serves the functions' source files, and restarts it after each
+ * `npm run dev` (dev.ts) starts this program with `--sources`, to serve the functions' source files, and restarts it after each
  * change. Tests name their copy of the built package with `--package`.
  */
 

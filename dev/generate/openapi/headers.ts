@@ -105,7 +105,7 @@ export const parameters = {
     name: 'X-Request-Id',
     in: 'header',
     // The schema has no pattern, because the service replaces a malformed identifier. The parameter has no example, because the
-    // reference page would send it with every call.
+    // reference page would send it with every request.
     description:
       "The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other identifier.",
     schema: { type: 'string' },

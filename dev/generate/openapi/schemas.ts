@@ -37,7 +37,8 @@ function simplify(schema: JsonObject): void {
   if (schema['additionalProperties'] === false) delete schema['additionalProperties'];
   // The pattern repeats the format and spells out leap years.
   if (schema['format'] === 'date') delete schema['pattern'];
-  // A range, because clients in Rust and Kotlin send the members of an enum of integers as strings. The integers must be adjacent.
+  // Replaces an enum of integers with a range, because clients in Rust and Kotlin send the members of such an enum as strings.
+  // The integers must be adjacent.
   if (type === 'integer' && values !== undefined) {
     delete schema['enum'];
     schema['minimum'] = Math.min(...(values as number[]));
