@@ -45,8 +45,8 @@ export function formatCsv(row: readonly Cell[], header = false): string {
 const cast = { string: disarm };
 
 /**
- * Writes CSV to the output. For a terminal, omits the byte order mark, ends each row with a line feed alone, and escapes all other
- * characters that nobody sees.
+ * Writes CSV to the output. For a terminal, omits the byte order mark, ends each row with a line feed alone, and escapes all
+ * characters that nobody sees, except line feeds.
  */
 export function writeCsv(text: string, { terminal, workContext }: CommandContext): Promise<void> {
   const withoutMark = text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;

@@ -64,7 +64,7 @@ function replace(file: string, text: string): void {
 
 const TS = ['--import', 'tsx'];
 
-test('verify reports each response as different', async () => {
+test('verify passes no check if it gets unexpected responses', async () => {
   const { code, output } = await run([
     ...TS,
     'deploy/verify.ts',
@@ -77,7 +77,7 @@ test('verify reports each response as different', async () => {
   expect(code).toBe(1);
 });
 
-test("deploy:check reports Google's answers as unknown, and names a firebase.json that it cannot read", async () => {
+test('deploy:check reports unexpected answers of Google as unknown, and names a firebase.json that it cannot read', async () => {
   const env = { GOOGLE_API_ENDPOINT: `http://${address}`, CLOUDSDK_AUTH_ACCESS_TOKEN: 'a-token' };
   const program = [...TS, 'deploy/deploy-check.ts', '--project', 'my-project'];
   const { output } = await run(program, env);

@@ -136,7 +136,7 @@ const readState = () => sortLines(readFiles());
 const CHANGES =
   /^(gcloud .*\b(enable|create|update|delete|add-iam-policy-binding|remove-iam-policy-binding)\b|firebase (deploy|projects:addfirebase))/;
 
-test('the script sets up a project that has only its secrets, and in a second run finds nothing left and changes nothing', () => {
+test('the script sets up a project that has only its secrets, and in a second run finds nothing left to do and changes nothing', () => {
   expect(run(['--apply'])).toMatchObject({
     status: 0,
     stdout: expect.stringMatching(/\n# Nothing is left\.\n$/) as string,
@@ -326,7 +326,7 @@ test('the script waits only for indexes of the collections for which the service
 });
 
 test.each(DECIDED.filter(([, , to]) => to !== '' && !to.startsWith('{')))(
-  'something to decide after a change of only the file %s is enough for exit code 1',
+  'one change that a person has to decide or wait for, in the file %s, makes the script exit with 1',
   (...change) => {
     expect(drift([change]).status).toBe(1);
   },
@@ -336,7 +336,7 @@ test.each<[what: string, files: Record<string, string>, args: string[], said: st
   ['has firestore.rules with comments', rulesetOf(`// ours\n${RULES}`), [], ''],
   ['keeps its own rules', rulesetOf('allow read;'), ['--keep-rules'], ''],
   ['has functions of this service', { functions: 'getTeams\torganisation-data\nother\tdefault\n' }, [], ''],
-])('nothing is left in a project that %s', (_, files, args, said) => {
+])('nothing is left to do in a project that %s', (_, files, args, said) => {
   write(whole);
   write(files);
   expect(run(args)).toMatchObject({ status: 0, stdout: `${said}# Nothing is left.\n` });

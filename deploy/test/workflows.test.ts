@@ -141,9 +141,9 @@ test.each<[string, object]>([
 
 test.each<[string, object]>([
   ['a container', { container: 'node:24' }],
-  ['a machine of its own', { 'runs-on': 'self-hosted' }],
+  ['a self-hosted runner', { 'runs-on': 'self-hosted' }],
   ['values that its lines can use', { strategy: { matrix: { version: ['1; npx tool'] } } }],
-  ['a workflow of its own', { uses: './.github/workflows/other.yml' }],
+  ['a workflow that it calls', { uses: './.github/workflows/other.yml' }],
   ['variables of its workflow', { inherited: [{ NODE_OPTIONS: '--require ./tool.cjs' }] }],
 ])('a job with %s needs a reviewer', (_, job) => {
   expect(findUnread(job)).not.toEqual([]);

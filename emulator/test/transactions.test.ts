@@ -14,15 +14,15 @@ const ABORTED = 10;
 
 /** What a transaction reads, the document whose change it must notice, and the new value of `n`. */
 const conflicts: [string, (db: Firestore, t: FirebaseFirestore.Transaction) => Promise<unknown>, string, number?][] = [
-  ['a document', (db, t) => t.get(db.doc('a/1')), 'a/1'],
-  ['the existence of a document', (db, t) => t.get(db.doc('a/new')), 'a/new'],
-  ['the result of a query', (db, t) => t.get(db.collection('a').where('n', '==', 1)), 'a/1'],
-  ['the number of results of a query', (db, t) => t.get(db.collection('a').where('n', '==', 1)), 'a/1', 2],
-  ['a document that a query did not find', (db, t) => t.get(db.collection('a').where('n', '==', 1)), 'a/new'],
-  ['a count', (db, t) => t.get(db.collection('a').where('n', '==', 1).count()), 'a/new'],
+  ['a document that it read', (db, t) => t.get(db.doc('a/1')), 'a/1'],
+  ['the existence of a document that it read', (db, t) => t.get(db.doc('a/new')), 'a/new'],
+  ['the result of its query', (db, t) => t.get(db.collection('a').where('n', '==', 1)), 'a/1'],
+  ['the number of results of its query', (db, t) => t.get(db.collection('a').where('n', '==', 1)), 'a/1', 2],
+  ['a document that its query did not find', (db, t) => t.get(db.collection('a').where('n', '==', 1)), 'a/new'],
+  ['the result of its count', (db, t) => t.get(db.collection('a').where('n', '==', 1).count()), 'a/new'],
 ];
 
-test.each(conflicts)('a commit fails with ABORTED if %s has changed', async (_, read, changed, n = 1) => {
+test.each(conflicts)('a transaction fails with ABORTED if %s has changed', async (_, read, changed, n = 1) => {
   const db = bench.client();
   await db.doc('a/1').set({ n: 1 });
   const run = (written: DocumentReference) =>

@@ -174,7 +174,7 @@ describe('the client with proxy variables', () => {
   });
 });
 
-describe('the package', () => {
+describe('the package of the client', () => {
   /** A folder in which only the client and its library are installed. */
   let folder: string;
 

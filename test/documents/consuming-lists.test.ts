@@ -46,7 +46,7 @@ async function run<Result>(calls: string): Promise<Result> {
   return JSON.parse(stdout) as Result;
 }
 
-test('the code reads the latest ready list of a market and month, with both prices of each product, in pages', async () => {
+test('the code of docs/consuming-lists.md reads the latest ready list of a market and month, with both prices of each product, in pages', async () => {
   await create('first', '06/2026');
   await create('second', '06/2026');
   const later = { market_id: 'mkt-ken', date: '06/2026', name: 'third', created_at: Date.now() + 60_000 };

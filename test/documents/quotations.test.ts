@@ -27,7 +27,7 @@ const printed = globSync(sources, { exclude: ['**/test/**'] })
   .map((file) => withoutNumbers(readFileSync(file, 'utf8')))
   .join('\n');
 
-test('each text of several words that the runbook quotes is one that the code, Node or the platform of Google prints', () => {
+test('each text of several words that the runbook quotes is a command, an option, a setting, a header, or a text that the code, Node or the platform of Google prints', () => {
   const page = readFileSync('docs/runbook.md', 'utf8').replaceAll(/^ *```[^]*?```$/gm, '');
   const quoted = [...page.matchAll(/`([^`\n]+)`/g)].map(([, text = '']) => text).filter((text) => text.includes(' '));
   expect(quoted.length).toBeGreaterThan(20);

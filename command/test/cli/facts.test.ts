@@ -23,7 +23,7 @@ test.each<[state: string, record: Partial<KeyRecord>, next: NextStep]>([
   ['that is released', { status: 'released' }, 'send'],
 ])('a key %s (%j) has the next step %j', (_, record, next) => expect(getStep(record)).toBe(next));
 
-test('the next step is a resume for a key that the sweep cannot find, and a release for a key with an unusable payload', () => {
+test('for a key that requires review, the next step is a resume if the sweep cannot find the key, and a release if its payload is unusable', () => {
   const record = { ...failed, failure_cause: 'timeout' } as const;
   expect(getStep(record, null)).toBe('resume');
   expect(getStep(record, 1, false)).toBe('release');

@@ -128,7 +128,7 @@ test('release leaves the lists failed, a request with another payload claims the
   expect(await run('resume', KEY, '--yes')).toMatchObject({ code: 0 });
 });
 
-test('an attempt without its whole payload can only be released', async () => {
+test('a failed attempt without its whole payload can only be released', async () => {
   await failAttempt(KEY);
   const [request] = (await service.db.collection('price_list_requests').get()).docs;
   await request?.ref.collection('price_list_payload').doc('0000').delete();
@@ -360,7 +360,7 @@ test('show does not suggest a release for a completed key whose payload has expi
   expect(err).not.toContain('elease');
 });
 
-test('given its key or its path, show prints an unreadable key record, and neither resume nor release changes the record', async () => {
+test('show prints an unreadable key record, found by its key or its path, and neither resume nor release changes the record', async () => {
   await failAttempt(KEY);
   await failAttempt('other');
   const { lists } = (await readRecord()) as Partial<KeyRecord>;
@@ -467,7 +467,7 @@ test.each(['--reason <text>', '--by <name>', '--project <id>', '--database <id>'
   },
 );
 
-test('without arguments the program prints all commands', async () => {
+test('without arguments, price-lists prints all its commands', async () => {
   const all = await run();
   expect(all).toEqual(await run('--help'));
   expect([all.code, all.err]).toEqual([0, '']);

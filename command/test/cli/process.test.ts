@@ -87,7 +87,7 @@ test('a resume that is stopped by Ctrl-C fails its attempt without counting a fa
   expect((await runCommand('resume', 'a', '--yes')).code).toBe(0);
 });
 
-test('a sweep that SIGHUP stops while it reads the keys says so and exits with 1', async () => {
+test('a sweep that is stopped by SIGHUP while it reads the keys says so and exits with 1', async () => {
   const action = { kind: 'hang' } as const;
   const hung = service.firestore.faults.inject({ rpc: 'RunQuery', times: Infinity, action });
   const sweep = start('sweep');

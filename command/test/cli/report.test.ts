@@ -113,7 +113,7 @@ test('report prints whole lines to a terminal without a size, and aligns columns
   expect(out).toMatch(/:\d\d {2}価{11}… {3}completed .*the last column\n/);
 });
 
-test('report --csv at a terminal escapes line breaks and byte order marks within a text', async () => {
+test('report --csv at a terminal escapes carriage returns and byte order marks within a text, but not line feeds', async () => {
   await submit('a', { name: 'one\r\ntwo\ufeff' });
   const { out } = await runCommandAtTerminal('', 'report', '--csv');
   expect(out).toMatch(/^"accepted_at".*,"one\\u000d\ntwo\\ufeff",.*\n$/s);

@@ -114,7 +114,7 @@ describe('a request', () => {
     printed.mockRestore();
   });
 
-  test('from a page of another site gets 403, unless CORS allows the operation', async () => {
+  test('from a page of another site gets 403, unless the function allows CORS', async () => {
     const { origin, addresses } = await host();
     const statuses = (headers: Record<string, string>) =>
       Promise.all(

@@ -62,7 +62,7 @@ test('a sweep fails the attempt that it is resuming when the instance stops, and
   jest.restoreAllMocks();
 });
 
-test('a sweep begins no resume after 600 s, so the next sweep resumes the key', async () => {
+test('a sweep begins no resume after 600 s, and the next sweep resumes the key that is still due', async () => {
   await failAttempt('a', CRASHED);
   const { createTimeout } = systemClock;
   const timeouts: number[] = [];

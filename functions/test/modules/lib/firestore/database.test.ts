@@ -78,7 +78,7 @@ describe.each(Object.entries(CALLS))('a %s', (_, { rpc, timeout, call }) => {
     await impatient.terminate();
   });
 
-  test.each(FAILURES)('that ends with %s is sent once, and throws that error', async (name, action, code, message) => {
+  test.each(FAILURES)('that ends with %s is sent once, and throws the error', async (name, action, code, message) => {
     await call(open());
     const ended: EndedCall[] = [];
     const stop = database.firestore.observe((each) => ended.push(each));

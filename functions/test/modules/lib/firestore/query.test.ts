@@ -109,7 +109,7 @@ describe('a query continues after the last document that it received', () => {
     expect(db.counters.firestoreCalls).toBe(2);
   });
 
-  test('after an error before the next document', async () => {
+  test('after two errors without a document between them', async () => {
     const error = { kind: 'error', code: 'UNAVAILABLE' } as const;
     database.firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action: error });
     database.firestore.faults.inject({ rpc: 'RunQuery', nth: 2, action: error });

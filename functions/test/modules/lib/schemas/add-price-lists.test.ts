@@ -28,7 +28,7 @@ const getProductPaths = (products: string) => findInvalidPaths(() => parseProduc
 const product = (price: number, cost = 0) => `{"price_list_price":${price},"expected_forward_cost_price":${cost}}`;
 
 describe('a submission', () => {
-  test('has its info, and in the code-unit order of the ids the last product of each id', () => {
+  test('has its info, and the last product of each id, in the code-unit order of the ids', () => {
     const members = [
       `"b":${product(1)}`,
       `"a":${product(2)}`,
