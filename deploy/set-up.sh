@@ -68,7 +68,7 @@ if [ "$recovery $protection" != 'POINT_IN_TIME_RECOVERY_ENABLED DELETE_PROTECTIO
 fi
 schedules=''
 if [ -n "$exists$apply" ]; then
-  # A daily schedule has only an empty object, which no filter of gcloud finds.
+  # Excludes weekly schedules, because no filter of gcloud finds the empty object that marks a daily one.
   schedules=$(gcloud firestore backups schedules list "${of_database[@]}" --filter='NOT weeklyRecurrence:*' --format='value(name)')
 fi
 [ -n "$schedules" ] || run gcloud firestore backups schedules create "${of_database[@]}" --recurrence=daily --retention=14d

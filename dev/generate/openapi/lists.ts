@@ -25,7 +25,7 @@ export function generateLists(): Record<string, string> {
   };
 }
 
-/** Creates a check without an API key. Its 401 shows that the function responds and that its API keys are configured. */
+/** Creates a check without an API key. A 401 shows that the function responds and that API keys are configured. */
 function createUptimeCheck({ name, info: { method } }: Operation): object {
   const content = { contentType: 'USER_PROVIDED', customContentType: 'application/json', body: btoa('{}') };
   return {
