@@ -34,7 +34,7 @@ interface LocatedWrite {
   readonly path: DocumentPath;
 }
 
-/** @throws RpcError UNIMPLEMENTED for two writes of one document, and INVALID_ARGUMENT for an invalid name, field or value */
+/** @throws RpcError UNIMPLEMENTED for two writes of one document, and INVALID_ARGUMENT for an invalid write */
 function locateWrites(database: string, writes: readonly Write[]): LocatedWrite[] {
   if (new Set(writes.map(({ name }) => name)).size < writes.length) throw unsupported('Several writes of one document');
   return writes.map((write) => {

@@ -56,7 +56,7 @@ export interface StructuredQuery {
   readonly select: Mask;
 }
 
-/** The fields that a read returns or a write sets; undefined stands for all. */
+/** The fields that a read returns or a write changes; undefined stands for all. */
 export type Mask = readonly FieldPath[] | undefined;
 
 /** The decoded requests, by operation. */
