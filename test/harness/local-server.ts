@@ -90,7 +90,9 @@ export async function startLocalServer(env: Variables, command = NPM_START, fold
   while (!isReady()) {
     const gone = await Promise.race([once(child.stdout, 'data').then(() => undefined), ended]);
     if (gone !== undefined)
-      throw new Error(`the server ended with ${gone.code ?? gone.signal ?? ''}:\n${gone.stdout}${gone.stderr}`);
+      throw new Error(
+        `the server ended with the exit code or signal ${gone.code ?? gone.signal ?? ''}:\n${gone.stdout}${gone.stderr}`,
+      );
   }
   const printed = output.stdout;
   const firestoreAddress = /^ *Firestore +([^,\s]+)/m.exec(printed)?.[1] ?? '';

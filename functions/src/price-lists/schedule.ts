@@ -24,7 +24,9 @@ function getResumeDelayMs({ failure_cause, failed_tries }: KeyRecord): number | 
 export const canResumeAutomatically = (record: KeyRecord): boolean => getResumeDelayMs(record) !== undefined;
 
 export const describeSweepObstacle = ({ failure, failed_tries, failure_cause }: KeyRecord): string =>
-  failure_cause === 'error' ? `the failure is not transient: ${failure}` : `the attempt failed ${failed_tries} times`;
+  failure_cause === 'error'
+    ? `the failure is not transient: ${failure}`
+    : `${failed_tries} tries failed since the claim or the last resume by an operator`;
 
 /**
  * Returns the time from which the sweep resumes an attempt, in Unix milliseconds; null for never. For an attempt in progress,

@@ -21,7 +21,7 @@ test.each([
 
 const FAILED_AT = 7_000_000;
 const permanent = 'the failure is not transient: the time is up';
-const exhausted = 'the attempt failed 4 times';
+const exhausted = '4 tries failed since the claim or the last resume by an operator';
 
 test.each<[Partial<KeyRecord>, delayMs: number, obstacle: string | null]>([
   [{ failure_cause: 'stopped', failed_tries: 0 }, 0, null],

@@ -93,7 +93,7 @@ describe('a sweep', () => {
     database.clock.advance(1_000);
     expect((await runSweep()).results.map((each) => Object.values(each))).toEqual([
       ['crashed', 'resumed', null, 1_000],
-      ['exhausted', 'left', 'the attempt failed 4 times', 1_000],
+      ['exhausted', 'left', '4 tries failed since the claim or the last resume by an operator', 1_000],
       ['incomplete', 'left', 'the failure is not transient: payload chunks are missing', 1_000],
       ['rejected', 'left', `the failure is not transient: ${rejected.failure}`, 1_000],
       ['stopped', 'resumed', null, 1_000],
