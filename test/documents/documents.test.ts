@@ -36,7 +36,7 @@ describe.each(['README.md', 'docs/getting-started.md'])('%s, followed from top t
   let variables = '';
   afterAll(cleanUp);
 
-  /** Runs a block against the service that the page has started. Replaces port 5001, which the page names, because the service has another. */
+  /** Runs a block against the service that the page has started, with the port of that service instead of 5001. */
   async function runBlock(code: string): Promise<string> {
     if (service === undefined) throw new Error('the page has not started the service, or has stopped it');
     const { host, port } = new URL(service.address(''));

@@ -12,7 +12,7 @@ const MAX_CONNECTION_MS = 60_000;
 
 const CONNECTIONS = 16;
 
-/** How long to wait for a response before half-closing the connection, because the response to a partial request takes much longer. */
+/** How long the client waits for a response. Then it half-closes, because a partial request would get its response much later. */
 const RESPONSE_TIMEOUT_MS = 1_000;
 
 /**
