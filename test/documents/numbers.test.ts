@@ -245,7 +245,7 @@ function findSpans(text: string): [from: number, to: number][] {
   return [...links, ...phrases];
 }
 
-test('each quantity in README.md and docs/*.md, except docs/performance.md, is in a phrase of this test or in a link to its source', () => {
+test('each quantity in the text and the diagrams of README.md and docs/*.md, except docs/performance.md, is in a phrase of this test or in a link to its source', () => {
   const unknown = pages.flatMap(({ path, text }) => {
     const spans = findSpans(text);
     return [...text.matchAll(QUANTITY)]

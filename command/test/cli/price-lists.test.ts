@@ -419,7 +419,7 @@ describe('the next step', () => {
   });
 });
 
-test('control characters in stored text never reach the terminal', async () => {
+test('show, list, audit, resume and release escape the control characters in stored text', async () => {
   const controls = '\u001b[2J\u001b]52;c;Zm9v\u0007\u007f\u009b31m';
   const key = `boq ${controls}`;
   const json = createPriceListBody(1, { boq_list_id: key, name: `name ${controls}` });

@@ -14,7 +14,7 @@ test('a stack follows on its own lines', () => {
   expect(formatLogEntry({ ...entry, stack: '    at a\n    at b' }, time)).toMatch(/}\n {4}at a\n {4}at b$/);
 });
 
-test('control characters do not reach the terminal', () => {
+test('control and invisible characters of a log entry are printed as escapes, except line feeds', () => {
   const hostile = {
     severity: 'NOTICE',
     message: 'a\x1b[2Jb\x07\rc',
