@@ -22,7 +22,7 @@ export async function startDeployedPackage({ folder = DEPLOY_PACKAGE, clock = Da
   return {
     firestore,
     db,
-    /** Starts a function. @param env variables besides those that every function gets */
+    /** Starts a function. @param env variables that add to those of every function, or replace them */
     start: async (name: OperationName | 'sweepPriceLists', env: Record<string, string> = {}) => {
       const deployed = await startDeployedFunction(folder, name, {
         API_KEY: DEPLOYED_KEY,

@@ -30,7 +30,7 @@ type Settings = { [Name in keyof typeof TEST_CONFIG]: string | undefined };
 /** A request to an operation, without a body unless the test gives one. An omitted method and omitted headers get valid values. */
 export interface TestRequest {
   method?: string;
-  /** Headers that are added to a valid API key and the content type of a body. Undefined removes a header. */
+  /** Headers that add to a valid API key and the content type of a body, or replace them. Undefined removes a header. */
   headers?: Record<string, string | string[] | undefined>;
   /** The body as it is sent. A test sets either this or `json`. */
   body?: RequestSpec['body'];
