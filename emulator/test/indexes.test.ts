@@ -142,6 +142,10 @@ it.each([
   [{ indexes: [{ collectionGroup: 'a', fields: [{ fieldPath: '`' }] }] }],
   [{ fieldOverrides: [{}] }],
   [{ fieldOverrides: [{ collectionGroup: 'a', fieldPath: 'x' }] }],
+  [{ fieldOverrides: [{ collectionGroup: 'a', fieldPath: '`', indexes: [] }] }],
+  [{ fieldOverrides: [{ collectionGroup: 'a', fieldPath: 'x', indexes: [null] }] }],
+  [{ fieldOverrides: [{ collectionGroup: 'a', fieldPath: 'x', indexes: [{}] }] }],
+  [{ fieldOverrides: [{ fieldPath: 'x', indexes: [] }] }],
 ])('malformed index definitions are refused: %j', async (wrong) => {
   const start = startFirestoreTestServer({ indexes: wrong as IndexDefinitions });
   expect((await rejection(start)).message).toMatch(/must have the form of a firestore.indexes.json/);

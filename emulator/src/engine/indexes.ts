@@ -204,12 +204,13 @@ function isComplete(definitions: IndexDefinitions): boolean {
   const { indexes = [], fieldOverrides = [] } = definitions;
   if (Array.isArray(definitions) || ![indexes, fieldOverrides].every(Array.isArray)) return false;
   try {
-    for (const { fields } of indexes) for (const { fieldPath } of fields) parseFieldPath(fieldPath);
+    const ofIndexes = indexes.flatMap(({ fields }) => fields);
+    for (const { fieldPath } of [...ofIndexes, ...fieldOverrides]) if (fieldPath !== '*') parseFieldPath(fieldPath);
+    const modes = fieldOverrides.flatMap((override) =>
+      override.indexes.map(({ order, arrayConfig }) => order ?? arrayConfig),
+    );
     return (
-      indexes.every(({ collectionGroup }) => collectionGroup) &&
-      fieldOverrides.every(
-        (override) => override.collectionGroup && override.fieldPath && Array.isArray(override.indexes),
-      )
+      !modes.includes(undefined) && [...indexes, ...fieldOverrides].every(({ collectionGroup }) => collectionGroup)
     );
   } catch {
     return false;
