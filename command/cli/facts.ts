@@ -70,7 +70,10 @@ export async function readKeyDetails(
   requests: readonly DocumentSnapshot[],
   { db, workContext }: { db: Database; workContext: WorkContext },
 ) {
-  const { document_id, trace_id, key_id, lists, fingerprint, response, failed_tries, actions } = key.record;
+  const { document_id, trace_id, key_id, lists, fingerprint, response, failed_tries, actions } = settleLease(
+    key.record,
+    key.readAt,
+  );
   const read = <T>(fn: () => Promise<T>) => retry(fn, workContext, 'outage');
   const [request] = await read(() => db.getAll(requestDocument(db, document_id)));
   const readProgress = async (kind: ListKind): Promise<ListProgress | null> => {
