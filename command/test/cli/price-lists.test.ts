@@ -75,6 +75,9 @@ test('list and resume name an expired lease as the cause, whatever failed before
   await failAttempt(KEY, { failure_cause: 'unavailable' });
   await expireLease();
   expect((await run('list', '--json')).out).toContain('"failure_cause": "lease_expired"');
+  const { failed_tries: before } = await readRecord();
+  const shown = JSON.parse((await run('show', KEY, '--json')).out) as { failed_tries: number };
+  expect(shown.failed_tries).toBe(Number(before) + 1);
   for (const args of [
     ['--cause', 'lease_expired'],
     [KEY, keyDocumentId(KEY)],
