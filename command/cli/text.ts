@@ -21,7 +21,7 @@ export const escapeJsonControls = (json: string): string =>
 const escapeUnless = (isKept: (character: string) => boolean, text: string): string =>
   PLAIN.test(text) ? text : Array.from(text, (each) => (isKept(each) ? each : toEscape(each))).join('');
 
-/** Matches a text without characters to escape, as most are, so that a large text is not split into characters. */
+/** Matches a text of printable ASCII characters, as most are, so that a large text is not split into characters. */
 const PLAIN = /^[ -~]*$/;
 
 /** Returns stored text in quotation marks. */
