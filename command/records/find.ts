@@ -1,5 +1,5 @@
 import { FieldPath, type DocumentSnapshot, type Query, type QueryDocumentSnapshot } from 'firebase-admin/firestore';
-import { isDocumentId } from '../../functions/src/lib/document-id';
+import { isDocumentId, MAX_DOCUMENT_ID_BYTES } from '../../functions/src/lib/document-id';
 import { collections, subcollections } from '../../functions/src/lib/firestore/collections';
 import type { Database } from '../../functions/src/lib/firestore/database';
 import {
@@ -116,7 +116,9 @@ const MAX_MATCHES = 20;
 
 /** Finds the request records that have an id of this type; none for a `boq_list_id` or a hash, which have no index. */
 export async function findRequests(db: Database, id: string, idType: IdType): Promise<DocumentSnapshot[]> {
-  if (idType === 'boq_list_id' || idType === 'hash' || !isDocumentId(id)) return [];
+  if (idType === 'boq_list_id' || idType === 'hash') return [];
+  // A request id can be what no document id can be, such as `__x__`.
+  if (idType === 'request_id' ? Buffer.byteLength(id) > MAX_DOCUMENT_ID_BYTES : !isDocumentId(id)) return [];
   if (idType === 'document_id') return (await getAll(db, [requestDocument(db, id)])).filter(({ exists }) => exists);
   const requests = db.firestore.collection(collections.priceListRequests);
   return (await db.get(requests.where(idType, '==', id).limit(MAX_MATCHES))).docs;

@@ -209,6 +209,15 @@ test('release says that a key has no lists if no market matched', async () => {
   expect(err).not.toMatch(/failed|entries/);
 });
 
+test.each(['__x__', '..', '.'])(
+  'show finds a key by the request id %s, which no document can have as its id',
+  async (id) => {
+    const json = createPriceListBody(1, { boq_list_id: KEY });
+    await service.call('addPriceLists', { json, headers: { 'x-request-id': id } });
+    expect((await run('show', id)).out).toContain(JSON.stringify(KEY));
+  },
+);
+
 test('a request id of two keys is rejected, and the error lists the path of each', async () => {
   for (const boq_list_id of ['one', 'the other']) {
     const json = createPriceListBody(1, { boq_list_id });
