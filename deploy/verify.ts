@@ -70,8 +70,14 @@ const nothing = { team_id: 'verify', start_date: '2026-01-01', end_date: '2026-0
  * because it gets a body that it rejects.
  */
 const READ_BODIES: Record<PostOperationName, { title: string; body: object }[]> = {
-  getOrdersByTeam: ['ALL', 'WAITING'].map((status) => ({ title: `status ${status}`, body: { ...nothing, status } })),
-  supplyOrdersInvoices: [null, 0].map((status) => ({ title: `status ${status}`, body: { ...nothing, status } })),
+  getOrdersByTeam: ['ALL', 'WAITING'].map((status) => ({
+    title: `a request for the status ${status}`,
+    body: { ...nothing, status },
+  })),
+  supplyOrdersInvoices: [null, 0].map((status) => ({
+    title: `a request for the status ${status}`,
+    body: { ...nothing, status },
+  })),
   addPriceLists: [],
 };
 
@@ -97,19 +103,19 @@ async function checkOperation(target: Target, name: OperationName): Promise<void
   const isPost = isPostOperation(name);
   const bodies = isPost ? READ_BODIES[name] : [];
   for (const { title, body } of bodies)
-    await check(`${name}: ${title} ${emptyStatus}`, () => call(target, name, emptyStatus, { body }));
-  if (!isPost) await check(`${name}: ${emptyStatus}`, () => call(target, name, [200, emptyStatus]));
+    await check(`${name}: ${title} is ${emptyStatus}`, () => call(target, name, emptyStatus, { body }));
+  if (!isPost) await check(`${name}: a request is ${emptyStatus}`, () => call(target, name, [200, emptyStatus]));
   else if (bodies.length === 0)
     await check(`${name}: an invalid payload is 400, or 503 in a pause`, () =>
       call(target, name, [400, 503], { body: {} }),
     );
   const keyless: Sent = { headers: {}, ...(isPost && { body: {} }) };
-  await check(`${name}: without an API key 401`, () => call(target, name, 401, keyless));
-  await check(`${name}: another method 405`, () => call(target, name, 405, { method: 'DELETE' }));
+  await check(`${name}: a request without an API key is 401`, () => call(target, name, 401, keyless));
+  await check(`${name}: another method is 405`, () => call(target, name, 405, { method: 'DELETE' }));
   if (!operations[name].cors) return;
   const headers = { Origin: 'https://not-allowed.invalid', 'Access-Control-Request-Method': 'GET' };
   const preflight = { method: 'OPTIONS', headers };
-  await check(`${name}: preflight of an origin that is not allowed 403`, () => call(target, name, 403, preflight));
+  await check(`${name}: a preflight of an origin that is not allowed is 403`, () => call(target, name, 403, preflight));
 }
 
 async function checkCreation(target: Target, market_id: string): Promise<void> {

@@ -90,7 +90,7 @@ export const checkKeyNames = (projectId: string, ask: AskGoogle): Requirement =>
     for (const version of await listDeployedVersions(projectId, ask)) {
       const problem = await findUnreadable(projectId, ask, version);
       if (problem !== undefined) unreadable.push(problem);
-      // A newest version that cannot be read is a problem of its own.
+      // If the newest version cannot be read, checkKeyLines reports that, and here every name would seem to be lacking.
       const deployed = newest === undefined ? undefined : await readApiKeys(projectId, ask, version);
       for (const { name } of deployed?.keys ?? []) if (!names.includes(name)) lacking.add(name);
     }

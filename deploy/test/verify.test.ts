@@ -36,9 +36,12 @@ const verify = (...args: string[]) => runProgramSync(process.execPath, [...PROGR
 test('every operation responds as described, and the program writes nothing', async () => {
   const { status, stdout } = verify('--url', `${url}//`, '--key-file', keyFile);
   expect(stdout).not.toContain('FAILED');
-  expect(stdout).toMatch(/ok {6}getWarehouses: preflight of an origin that is not allowed 403\n/);
-  for (const each of ['getOrdersByTeam: status WAITING', 'supplyOrdersInvoices: status 0'])
-    expect(stdout).toContain(`ok      ${each} 200\n`);
+  expect(stdout).toMatch(/ok {6}getWarehouses: a preflight of an origin that is not allowed is 403\n/);
+  for (const each of [
+    'getOrdersByTeam: a request for the status WAITING',
+    'supplyOrdersInvoices: a request for the status 0',
+  ])
+    expect(stdout).toContain(`ok      ${each} is 200\n`);
   expect(status).toBe(0);
   const db = createFirestoreClient(local.firestoreAddress);
   expect((await db.collection('price_list_idempotency').get()).size).toBe(0);

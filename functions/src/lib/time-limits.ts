@@ -38,7 +38,7 @@ export const CALL_TIMEOUTS_MS = {
   read: 10_000,
   commit: 20_000,
   /**
-   * One call of a query without the SDK, or a count of the entries of a list. It is long enough to notice a dead
+   * One call of a query without the SDK, or a count of the entries of a list. The timeout is long enough to notice a dead
    * connection, and short enough for a second call within the 120 s of a read operation.
    */
   query: KEEPALIVE_MS.interval + KEEPALIVE_MS.timeout + 5_000,
