@@ -70,7 +70,7 @@ test('the checks pass during a pause of writes, and the request in docs/runbook.
 test('the program names each response that is not as described', async () => {
   const stub = await startStub(Array<RequestListener>(50).fill(respond(200, '{}')));
   const run = runProgram(process.execPath, [...PROGRAM, '--url', stub.url, '--key-file', keyFile]);
-  const stdout = expect.stringMatching(/^FAILED {2}getTeams: 200\n[^]*\n0 of \d+ checks passed\n$/m) as string;
+  const stdout = expect.stringMatching(/^FAILED {2}getTeams: a request is 200\n[^]*\n0 of \d+ checks passed\n$/m) as string;
   await expect(run).rejects.toMatchObject({ code: 1, stdout });
 });
 

@@ -37,7 +37,10 @@ export interface TestRequest {
   json?: unknown;
 }
 
-/** The operations that a suite can call. `--findRelatedTests` skips a suite that does not import a changed operation. */
+/**
+ * The operations that a suite can call. Each suite imports them itself, because `--findRelatedTests` skips a suite that does not
+ * import a changed operation.
+ */
 type ServedFunctions = Partial<Record<OperationName, HttpsFunction>>;
 
 /** The functions of a suite behind the HTTP layer of the Functions Framework, with the Firestore of the tests. */
