@@ -1,7 +1,7 @@
 'use strict';
 
 /*
- * Ends a program on a Node that is too old. Jest, the deploy package and most npm scripts load it before anything that
+ * Ends a program on a Node that is too old. Jest, the deploy package and most npm scripts load this file before anything that
  * an older Node lacks. Firebase's emulator runs the deploy package on the machine's own Node.
  */
 

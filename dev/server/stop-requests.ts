@@ -2,7 +2,7 @@
 const SAME_REQUEST_MS = 500;
 
 /**
- * Calls `fn` for each request to stop: Ctrl-C, SIGTERM or a closed terminal. Under npm, it also calls `fn` when the parent
+ * Calls `fn` for each request to stop: Ctrl-C, SIGTERM or a closed terminal. Under npm, also calls `fn` when the parent
  * ends, which can be a shell that does not pass SIGTERM on. (`exec` in the npm script would pass it on, but not on Windows.)
  */
 export function onStopRequest(fn: () => void): void {

@@ -50,7 +50,7 @@ export function useTestDatabase() {
     },
     /** Records the calls that end from now on. */
     recordCalls: () => recordCalls(database.firestore),
-    /** Empties the database, removes faults and resets the clock. Call it before each test. */
+    /** Empties the database, removes faults and resets the clock. Belongs in a `beforeEach`. */
     reset: () => {
       database.firestore.faults.clear();
       database.clock = new ManualClock(TEST_START);

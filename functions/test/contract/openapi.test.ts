@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Tests that docs/openapi.json has only what common validators and generators handle correctly. contract.yml runs them. */
+/** Tests that docs/openapi.json has only what common validators and generators, such as those in contract.yml, handle correctly. */
 
 interface Schema {
   type?: unknown;

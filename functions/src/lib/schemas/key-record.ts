@@ -8,7 +8,7 @@ import { listInfoSchema } from './info';
  * record of an earlier attempt says what became of that attempt.
  *
  * A stored record that this schema rejects is unreadable. The service never changes such a record, except that the sweep
- * takes it out of its index. A schema that an older version would misread needs a new `schema_version`.
+ * removes its `sweep_due_at`. A schema that an older version would misread needs a new `schema_version`.
  */
 
 export const keyDocumentId = (boqListId: string): string => sha256(boqListId).toString('hex');
@@ -38,7 +38,7 @@ const operatorActionSchema = z.object({
   reason: text.nullable(),
 });
 
-/** `IS_TRANSIENT` in price-lists/schedule.ts says after which causes the sweep resumes an attempt. */
+/** `IS_TRANSIENT` in price-lists/schedule.ts says after which causes the sweep can resume an attempt. */
 export const FAILURE_CAUSES = ['lease_expired', 'stopped', 'timeout', 'unavailable', 'error'] as const;
 
 export const KEY_STATUSES = ['processing', 'completed', 'requires_review', 'released'] as const;

@@ -253,7 +253,7 @@ describe('a sweep', () => {
     expect(calls.filter(({ rpc }) => rpc === 'RunQuery')).toHaveLength(6);
   });
 
-  test('resumes a key alone if its last resume may have ended its instance', async () => {
+  test('resumes a key alone if the last resume of the key may have ended its instance', async () => {
     for (const key of ['a', 'b', 'c']) await fail(key, { ...CRASHED, failed_tries: 1 });
     for (const key of ['d', 'e', 'f']) await fail(key, STOPPED);
     // Two other resumes are running when the sweep finds the first key that it must resume alone.
@@ -381,7 +381,7 @@ describe('a key that needs an operator is reported', () => {
     expect(await sweepAll()).toEqual([...LEFT, 'b resumed']);
   });
 
-  test('and stays due if another event was applied to it after the report', async () => {
+  test('and keeps its due time if another event was applied to it after the report', async () => {
     const leaseEnd = TEST_START + LEASE_DURATION_MS;
     const resumed = { status: 'processing', owner: 'another', lease_expires_at: leaseEnd, sweep_due_at: leaseEnd };
     atCommit(database, isDueTime, () => getKey('a').update(resumed));
