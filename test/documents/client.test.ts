@@ -89,7 +89,7 @@ describe('the client against a stub', () => {
     }
   });
 
-  test('rejects without another request when its signal aborts, even in a pause of a minute', async () => {
+  test('rejects without another request when the signal of the call aborts, even in a pause of a minute', async () => {
     for (const listener of [() => undefined, respond(503, '', { 'Retry-After': '60' })]) {
       const stub = await startStub([listener]);
       const call = createStubClient(stub).getTeams({ signal: AbortSignal.timeout(200) });
@@ -168,7 +168,7 @@ describe('the client with proxy variables', () => {
     ['http_proxy', 'http://user:secret@10.0.0.1:port'],
     ['https_proxy', '10.0.0.1:31280000'],
     ['HTTPS_PROXY', 'ftp://10.0.0.1'],
-  ])('a %s that is not the address of a proxy fails the call at once, but not the import', async (name, value) => {
+  ])('fails a call at once, but not the import, if %s is not the address of a proxy', async (name, value) => {
     const message = `the environment variable ${name.toLowerCase()} or ${name.toUpperCase()} is not the address of a proxy`;
     await expect(callWith({ [name]: value })).rejects.toEqual(new TypeError(message));
   });

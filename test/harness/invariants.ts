@@ -12,8 +12,8 @@ import { readAllDocuments } from './firestore';
 import { requireKeyRecord } from './key-records';
 
 /**
- * Checks what must hold in the database at any moment and after any fault (docs/reliability.md). It runs the audit, which
- * has its own expectations (command/audit/expected.ts), and compares the records with the submissions.
+ * Checks what must hold in the database at any moment and after any fault (docs/reliability.md). Runs the audit, which has
+ * its own expectations (command/audit/expected.ts), and compares the records with the submissions.
  */
 
 /** Maps the path of each collection to its documents by id. */

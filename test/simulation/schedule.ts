@@ -255,7 +255,7 @@ class Schedule {
 
   /**
    * Ends the schedule. Sweeps run every full minute, and one call of each can hang. They complete the keys that
-   * need no operator. An operator resolves the others. Then every key returns 200 to its payload.
+   * need no operator. An operator resolves the others. Then a request with the payload of a key gets 200.
    */
   async #end(): Promise<void> {
     const singleHang = this.#random.pick([0, 0.1, 0.3]);
@@ -286,7 +286,7 @@ class Schedule {
         const dueAt = this.history.getDueAt(key) ?? Infinity;
         assert(
           dueAt > startedAt,
-          `no key that was due when a sweep began stays due, even if one of its calls hangs: ${key}`,
+          `no key that was due when a sweep began stays due, even if a call of the sweep hangs: ${key}`,
         );
       }
       assert(i < 60, 'after 59 sweeps, no key has a sweep_due_at any more');

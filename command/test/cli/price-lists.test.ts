@@ -291,7 +291,7 @@ test.each(['it\'s "quoted"', 'new\nline', 'back\\slash', 'a\u3164b', '\u202e', '
   },
 );
 
-test('a text that is one key, and the printed form of another key, is refused', async () => {
+test('a text that is both a key and the printed form of another key is refused', async () => {
   for (const boq_list_id of ['a\\nb', 'a\nb']) await submit(createPriceListBody(1, { boq_list_id }));
   expect((await run('show', 'a\\nb')).code).toBe(1);
 });
@@ -328,7 +328,7 @@ test('show prints neither an earlier failure nor a next command for a key whose 
     /^ +failure +\S.*\n(.*\n)+ +tries +1 failed since the claim or the last resume by an operator$/m,
   );
   await run('resume', KEY, '--yes');
-  // As after a resume by the sweep, which keeps the number.
+  // As after a resume by the sweep, which keeps the number of failed tries.
   await getKey(KEY).update({ failed_tries: 1 });
   const { out } = await run('show', KEY);
   expect(out).not.toMatch(/^ +(failure|cause|tries) /m);
