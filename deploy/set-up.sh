@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares a project with what the service needs, and prints what is left to do, in order: commands, and as comments what a
-# person has to decide. With --apply it runs the commands. Run it again at any time: it prints what is left then. It removes nothing,
-# because other systems may need what the project has.
+# person has to decide. With --apply, the script runs the commands. Run it again at any time: it prints what is left then. It removes
+# nothing, because other systems may need what the project has.
 # Usage: deploy/set-up.sh [--apply] [--keep-rules] [--database ID] PROJECT
 #   --keep-rules   the project keeps its own Firestore rules (docs/deployment.md#in-a-shared-project)
 #   --database ID  the database of the parameter DATABASE_ID, by default (default)

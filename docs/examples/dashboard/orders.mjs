@@ -47,7 +47,7 @@ const form = find('form');
 const { kind, team_id: team, status, from, to, show } = form.elements;
 const [previous, next] = document.querySelectorAll('section button');
 
-/** The markets by their ids. It is a Map, because an object also has what it inherits, such as `constructor`. */
+/** The markets by their ids, in a Map, because an object also has what it inherits, such as `constructor`. */
 let markets = new Map();
 /** The records that the page shows. All come from one response. */
 let shown = { kind: KINDS.orders, records: [], start: 0 };
@@ -125,7 +125,7 @@ async function read(path, options) {
   options.signal.throwIfAborted();
   if (typeof error === 'string') throw new Error(error);
   if (Array.isArray(errors)) throw new Error(errors.map(({ path, message }) => `${path}: ${message}`).join('; '));
-  // The backend sends one of both, so this response is from a proxy.
+  // The backend sends `error` or `errors`, so this response is from a proxy.
   throw new Error(`The dashboard responds with status ${response.status}. Try again later.`);
 }
 

@@ -34,7 +34,7 @@ export const KEEPALIVE_MS = { interval: 30_000, timeout: 10_000 };
 
 /** The timeout of a call, after which it fails with DEADLINE_EXCEEDED. */
 export const CALL_TIMEOUTS_MS = {
-  /** A read of documents, or a page of a query by the SDK. */
+  /** A read of documents, or a query by the SDK. */
   read: 10_000,
   commit: 20_000,
   /**
