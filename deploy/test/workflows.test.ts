@@ -67,7 +67,7 @@ test('each job or its workflow states the permissions of the job, and no checkou
 test.each<[string, object]>([
   ['an environment', { environment: 'production' }],
   ['a secret', { steps: [{ run: 'tool', env: { KEY: '${{ secrets.DEPLOY_KEY }}' } }] }],
-  ['the secrets of a workflow that it calls', { uses: './.github/workflows/other.yml', secrets: 'inherit' }],
+  ['secrets for a workflow that it calls', { uses: './.github/workflows/other.yml', secrets: 'inherit' }],
   ['a permission', { permissions: { 'id-token': 'write' } }],
 ])('a job with %s has rights', (_, job) => {
   expect(hasRights({ permissions: { contents: 'read' }, ...job })).toBe(true);

@@ -64,7 +64,7 @@ const STATES = {
 } satisfies Record<Status, () => Promise<unknown>>;
 
 /**
- * Stores an attempt in a status on the key `a`. For `earlier`, the attempt is released, and then another attempt claims the key.
+ * Stores an attempt in a status on the key `a`. For `earlier`, the attempt is released, and then another request claims the key.
  * @returns the paths of the first attempt's records
  */
 async function store(status: Status | 'earlier') {
@@ -384,7 +384,7 @@ describe('a request record', () => {
         ['request', 'a', paths.request, `has wrong or missing fields: ${names}`],
       ]);
     for (const name of Object.keys(documents.request ?? {})) {
-      // Any text can be the id of a request.
+      // Any non-empty text can be the id of a request.
       if (name !== 'request_id') expectNames({ [name]: 'another' }, name);
       expectNames({ [name]: DELETED }, name);
     }
@@ -494,7 +494,7 @@ describe('the entries of a list', () => {
     expect((await runAudit()).found).toEqual([['entry_values', 'a', path, DIFFERENT]]);
   });
 
-  test('that differ are reported by a sample that includes them, and by no other', async () => {
+  test('that differ from the payload are reported by a sample that includes them, and by no other', async () => {
     const paths = await store('completed');
     await change(`${paths.prices}/products/product-3`, { price_list_price: 17 });
     const key = toKeySnapshot(await database.client.doc(paths.key).get()) as ReadableKey;

@@ -133,14 +133,17 @@ test.each([
     '',
   ],
   [PRODUCTION, 5, 'NOT_FOUND', 'The database x does not exist for project y', 'Firestore rejected the call: '],
-] as const)('at target %j, error %i %s prints what Firestore said: %s', async (target, code, name, said, hint) => {
-  const error = Object.assign(new Error(`${code} ${name}: ${said}.`), { code });
-  const text = await getReadError(target, () => Promise.reject(error));
-  expect(text).toContain(`${said}.`);
-  expect(text).toContain(hint);
-  expect(text.includes('roles/')).toBe(hint.includes('roles/'));
-  expect(text).not.toMatch(RAW);
-});
+] as const)(
+  'at target %j, for error %i %s the command prints what Firestore said: %s',
+  async (target, code, name, said, hint) => {
+    const error = Object.assign(new Error(`${code} ${name}: ${said}.`), { code });
+    const text = await getReadError(target, () => Promise.reject(error));
+    expect(text).toContain(`${said}.`);
+    expect(text).toContain(hint);
+    expect(text.includes('roles/')).toBe(hint.includes('roles/'));
+    expect(text).not.toMatch(RAW);
+  },
+);
 
 test.each([
   [PRODUCTION, /^Firestore gave no result .*Check the network, --project,/],

@@ -9,7 +9,7 @@ import type { ResponseStream } from './response-stream';
 export type SendBytes = (message: Buffer) => Promise<void> | undefined;
 
 /**
- * Responds to a call. The embedded Firestore does so itself, and a front forwards the call to another Firestore.
+ * Responds to a call. The embedded Firestore does so itself, and the server of front.ts forwards the call to another Firestore.
  *
  * @throws RpcError for a status other than OK, and NoResponse if a fault ends the call without a status. The client gets any
  * other error as DATA_LOSS.
