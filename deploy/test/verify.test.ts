@@ -70,7 +70,9 @@ test('the checks pass during a pause of writes, and the request in docs/runbook.
 test('the program names each response that is not as described', async () => {
   const stub = await startStub(Array<RequestListener>(50).fill(respond(200, '{}')));
   const run = runProgram(process.execPath, [...PROGRAM, '--url', stub.url, '--key-file', keyFile]);
-  const stdout = expect.stringMatching(/^FAILED {2}getTeams: a request is 200\n[^]*\n0 of \d+ checks passed\n$/m) as string;
+  const stdout = expect.stringMatching(
+    /^FAILED {2}getTeams: a request is 200\n[^]*\n0 of \d+ checks passed\n$/m,
+  ) as string;
   await expect(run).rejects.toMatchObject({ code: 1, stdout });
 });
 
@@ -89,7 +91,7 @@ describe('the file of --key-file', () => {
     expect(readKeyFile(writeKeyFile('\ufeff\n# a comment\r\nlocal-dev-key\r\n'))).toBe('local-dev-key');
   });
 
-  test('can have an API key with characters outside ASCII, which `fetch` sends as the bytes of its UTF-8', () => {
+  test('can have an API key with characters outside ASCII, which `fetch` sends as UTF-8 bytes', () => {
     const key = 'Schlüssel-ключ';
     expect(readKeyFile(writeKeyFile(key))).toBe(Buffer.from(key).toString('latin1'));
   });

@@ -23,7 +23,7 @@ export interface FunctionsServerOptions {
   port: number;
   /** Firebase project id, the first segment of each path. */
   project: string;
-  /** Deployable functions by name. They check some variables, such as CORS_ALLOWED_ORIGINS, while they are loaded. */
+  /** Deployable functions by name. They check some variables, such as CORS_ALLOWED_ORIGINS, while they are loaded, so set these first. */
   functions: Readonly<Record<string, DeployableFunction>>;
   /** Finds the listener for a path that belongs to no function, such as `/`. */
   getExtraRoute?: GetRoute;

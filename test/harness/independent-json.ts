@@ -1,7 +1,7 @@
 import { visit } from 'jsonc-parser';
 import type { Shape } from '../../functions/src/lib/json';
 
-/** A JSON text as another parser reads it. `JSON.parse` can confuse names (docs/decisions/0003-body-after-key.md). */
+/** A JSON text as jsonc-parser reads it, because `JSON.parse` can confuse names (docs/decisions/0003-body-after-key.md). */
 export interface IndependentJson {
   /** Objects are Maps, in which the last member of each name counts. */
   value: unknown;

@@ -42,7 +42,7 @@ const FILES = {
   '/dashboard.css': ['dashboard.css', 'text/css; charset=utf-8'],
 };
 
-/** The reads that the page can request, with their methods and operations. */
+/** The reads that the orders page can request, with their methods and operations. */
 const READS = {
   '/api/markets': ['GET', 'getMarkets'],
   '/api/teams': ['GET', 'getTeams'],

@@ -93,7 +93,7 @@ export class Reads {
     this.indexes.assertIndexed(source.collectionId, scope, source.filter, orders);
   }
 
-  /** Finds or begins the transaction of a read, and determines its read time. */
+  /** Finds or begins the transaction of a read that has one, and determines the read time. */
   private open(database: string, consistency: Consistency): ReadContext {
     const isNew = consistency.kind === 'newTransaction';
     let transaction: Transaction | undefined;

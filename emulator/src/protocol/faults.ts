@@ -108,7 +108,7 @@ export class Faults {
   inject<K extends Rpc>(fault: Fault<K>): InjectedFault {
     let fire: (call: Call) => void = () => undefined;
     const fired = new Promise<Call>((resolve) => (fire = resolve));
-    // The types agree, because a fault is applied to calls of its own operation only.
+    // The types agree, because a fault is applied to calls of its own RPC only.
     const active: ActiveFault = { fault: fault as unknown as Fault, seen: 0, count: 0, fire };
     this.active.add(active);
     return {

@@ -25,7 +25,7 @@ const readKey = async () => {
 let endTest = (): unknown => undefined;
 afterEach(() => endTest());
 
-/** Holds the commits of entries until the test ends. Commits that hang would time out only during the next suite. */
+/** Holds the commits of entries until the test ends, because a fault `hang` would let them time out only during the next suite. */
 function holdEntries(): void {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   endTest = () => resolve(undefined);
