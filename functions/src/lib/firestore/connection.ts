@@ -48,7 +48,7 @@ async function openConnection() {
     const metadata = new Metadata();
     metadata.set('google-cloud-resource-prefix', databasePath);
     metadata.set('x-goog-request-params', `parent=${encodeURIComponent(documentsPath)}`);
-    // Without this header an emulator applies the security rules, which deny every client.
+    // Without this header Google's emulator applies the security rules, which deny every client.
     if (emulator !== undefined) metadata.set('authorization', 'Bearer owner');
     // eslint-disable-next-line no-restricted-globals -- gRPC takes a deadline by the clock of this machine.
     const options = { deadline: Date.now() + CALL_TIMEOUTS_MS.query };

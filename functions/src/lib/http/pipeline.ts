@@ -84,7 +84,7 @@ export async function runPipeline<Body>(endpoint: Endpoint<Body>, exchange: Exch
     throw new ApiError('writes_paused', 'WRITES_PAUSED is true', { retryAfterMs: PAUSE_RETRY_AFTER_MS });
   }
   const sender = { requestId, apiKeyId };
-  // A GET has no body.
+  // The body of a GET is ignored.
   if (endpoint.body === undefined) return endpoint.handler(context, undefined as Body, sender);
   const { body } = endpoint;
   const value = await measurePhase(context.counters, 'body', () => readAndScan(endpoint, body, exchange, sender));
