@@ -20,8 +20,8 @@ import { getAttemptWaitMs, SWEEP_WAIT_MS } from '../../functions/src/price-lists
 import { headers } from '../../dev/generate/openapi/headers';
 
 /**
- * Compares what the pages say about the API and the stored data with docs/openapi.json, and with the collections, errors and
- * limits of the code.
+ * Compares what the pages say about the API and the stored data with docs/openapi.json and the code, and tests the function that
+ * replaces a section of docs/api.md.
  */
 
 interface Body {

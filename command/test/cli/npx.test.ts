@@ -5,8 +5,8 @@ import { startFirestore, type EmbeddedFirestore } from '../../../emulator/src';
 import { getProgram } from '../../cli/text';
 
 /**
- * Tests that npm passes options on to the command. Without the `--` that the pages show, npm treats options before the
- * next word as its own: `npx --no price-lists --dry-run sweep` would write.
+ * Tests that npm passes options on to the command. Without the `--` that the pages show, npm treats options between
+ * `price-lists` and the next word as its own: `npx --no price-lists --dry-run sweep` would write.
  */
 
 /** The machine's npm, and npm 10 where .ci/run has installed it. */

@@ -54,7 +54,7 @@ test('a sweep fails the attempt that it is resuming when the instance stops, and
   expect((await getKey('a').get()).data()).toMatchObject({
     status: 'requires_review',
     failure_cause: 'stopped',
-    // The one failed try is the lease that expired before the resume.
+    // The one failed try is the one whose lease expired before the resume.
     failed_tries: 1,
     actions: [],
   });
