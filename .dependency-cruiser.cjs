@@ -213,7 +213,7 @@ module.exports = {
     ...emulatorFolders,
     {
       name: 'emulator-by-its-public-api',
-      comment: 'Code outside the embedded Firestore imports only its src/index.ts and package.json.',
+      comment: 'Of the embedded Firestore, code outside imports only src/index.ts and package.json.',
       severity: 'error',
       from: { pathNot: '^emulator/' },
       to: { path: '^emulator/', pathNot: '^emulator/(src/index\\.ts|package\\.json)$' },

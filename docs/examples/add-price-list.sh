@@ -5,7 +5,7 @@
 #
 # Needs bash, curl 7.76 and jq 1.6 or newer. The integration guide explains the retries. Exit codes:
 # 0 created, 1 correct the request first, 2 contact support, 3 lists may exist: correct the cause, and send the same file again,
-# 64 wrong usage, address, file or certificate.
+# 64 wrong usage, address, file or certificate, or no space for temporary files.
 # SHELLOPTS can set other options: -x would print the API key, and -e or -C would end the retries.
 set +evxCf +o posix -uo pipefail
 trap '' PIPE

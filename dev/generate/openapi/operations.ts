@@ -42,7 +42,7 @@ export interface OperationDescription {
     invalidExample: object;
   };
   response: Described & { description: string; headers?: HeaderName[] };
-  /** Errors besides those of every operation, and those of every operation with a body. */
+  /** Errors besides those of every operation and those of every operation with a body. */
   errors?: ErrorCode[];
 }
 
