@@ -30,7 +30,7 @@ export interface BenchPlan {
   /** Rounds of the cold starts and of the small reads. */
   rounds: number;
   loadMs: number;
-  /** Number of processes in which the peak of a read is measured. The peak depends on when Node collects garbage. */
+  /** The peak of a read depends on when Node collects garbage, so it is measured in this number of processes. */
   memoryRounds: number;
   /** Number of bodies to draw for each scenario of drawn bodies. */
   draws: number;

@@ -59,7 +59,7 @@ test.each<[what: string, limit: number, sent: number]>([
 test('the longest log line of a request fits an entry of 256 KiB, and what a client chooses in it fits a label of 1,024 characters', () => {
   const lines: string[] = [];
   takeConsoleLines(([line]) => lines.push(String(line)) > 0);
-  // The longest texts that a client, or for `key_id` an operator, chooses. The framework's `execution_id` has at most 64 characters.
+  // The longest texts that a client, or for `key_id` an operator, chooses. A client also chooses `execution_id`, of at most 64 characters.
   const chosen = { request_id: 'x'.repeat(128), origin: 'x'.repeat(300), key_id: 'x'.repeat(32) };
   const reason = getErrorMessage(Object.assign(new Error(`3 INVALID_ARGUMENT: ${'x'.repeat(1_000_000)}`), { code: 3 }));
   logEvent('INFO', 'request', { ...chosen, reason, stack_trace: reason.repeat(11) });

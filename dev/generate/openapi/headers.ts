@@ -61,7 +61,8 @@ export const headers = {
     schema: { type: 'string', enum: ['ApiKey header="x-api-key"'] },
   },
   'Idempotent-Replayed': {
-    description: 'Present if this is the stored response to this payload, which this request did not create.',
+    description:
+      'Present if this request did not create this response, but got the stored response to the same payload.',
     schema: { type: 'string', enum: ['true'] },
   },
   'Access-Control-Allow-Origin': {

@@ -23,7 +23,7 @@ const definitions = JSON.parse(
   ),
 ) as protobuf.INamespace;
 
-/** The definitions of google.firestore.v1. */
+/** The definitions of google.firestore.v1, and those that it uses. */
 export const root = protobuf.Root.fromJSON(definitions);
 
 /** The functions that protobufjs generates for a message type. Its TypeScript declarations omit the `depth` of `encode`. */

@@ -137,10 +137,14 @@ function toResult(outcome: KeyOutcome, cause?: unknown): CreationResult {
       throw new ApiError('request_in_progress', 'an attempt on the key is in progress', { cause, retryAfterMs });
     }
     case 'in_review':
-      throw new ApiError('review_required', 'the key requires review or its record is unreadable', {
-        cause,
-        ...toAdvice(outcome.recovery),
-      });
+      throw new ApiError(
+        'review_required',
+        'the key requires review, its lease has expired, or its record is unreadable',
+        {
+          cause,
+          ...toAdvice(outcome.recovery),
+        },
+      );
     case 'released':
       throw new ApiError('review_required', 'an operator released the attempt', { cause });
     case 'deleted':

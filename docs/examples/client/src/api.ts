@@ -557,7 +557,7 @@ export interface components {
         "X-Payload-Limit-Scope": "body" | "products" | "canonical" | "compressed";
         /** @description Names the header that carries the API key. */
         "WWW-Authenticate": "ApiKey header=\"x-api-key\"";
-        /** @description Present if this is the stored response to this payload, which this request did not create. */
+        /** @description Present if this request did not create this response, but got the stored response to the same payload. */
         "Idempotent-Replayed": "true";
         /**
          * @description The origin of the request, if it is allowed.
