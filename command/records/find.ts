@@ -114,7 +114,7 @@ async function findKeysBy(db: Database, id: string, idTypes: readonly IdType[]):
 /** Maximum number of requests that an id of one type finds, because clients can repeat a request id without limit. */
 const MAX_MATCHES = 20;
 
-/** Finds the request records that have an id of this type; none for a `boq_list_id` or a hash, which have no index. */
+/** Finds the request records whose id of this type is `id`; none for a `boq_list_id` or a hash, which have no index. */
 export async function findRequests(db: Database, id: string, idType: IdType): Promise<DocumentSnapshot[]> {
   if (idType === 'boq_list_id' || idType === 'hash') return [];
   // A request id can be what no document id can be, such as `__x__`.
@@ -124,7 +124,7 @@ export async function findRequests(db: Database, id: string, idType: IdType): Pr
   return (await db.get(requests.where(idType, '==', id).limit(MAX_MATCHES))).docs;
 }
 
-/** Reads documents. Without references it makes no call, because the SDK would reject it. */
+/** Reads documents. Without references it makes no call, because the SDK would reject the call. */
 export const getAll = (db: Database, references: readonly KeyReference[]): Promise<DocumentSnapshot[]> =>
   references.length === 0 ? Promise.resolve([]) : db.getAll(...references);
 
@@ -163,7 +163,7 @@ export async function findNextParent(
   after: string,
 ): Promise<string | undefined> {
   const subcollection = SUBCOLLECTION_OF[collection];
-  // The least path below any document with a greater id, because no id contains U+0000.
+  // The least path below any document with a greater id, because the ids in these collections contain no U+0000.
   const start = `${collection}/${after}\u0001/${subcollection}/\u0001`;
   const group = db.firestore.collectionGroup(subcollection).where(FieldPath.documentId(), '>=', start);
   const { docs } = await db.get(group.limit(1).select());

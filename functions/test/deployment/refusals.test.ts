@@ -11,7 +11,10 @@ beforeAll(async () => {
 });
 afterAll(() => deployed.close());
 
-/** Sends 8 MB with a pause of 1 s in the middle. Reads only then, as Python's standard library does. @returns the status line */
+/**
+ * Sends 8 MB with a pause of 1 s in the middle. Reads only after the last byte, as Python's standard library does.
+ * @returns the status line
+ */
 async function upload(port: number): Promise<string> {
   const socket = connect(port, '127.0.0.1').pause();
   socket.write('POST / HTTP/1.1\r\nHost: service\r\nx-api-key: wrong\r\nContent-Length: 8000000\r\n\r\n');

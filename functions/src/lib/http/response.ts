@@ -7,7 +7,7 @@ import { ApiError, ClientGoneError } from '../errors';
 import { measurePhase, type WorkContext } from '../work-context';
 import type { MemoryShare } from './memory-budget';
 
-/** A larger response is sent in chunks, because the platform allows at most 32 MiB with a Content-Length. */
+/** A larger stream is sent in chunks, because the platform allows at most 32 MiB with a Content-Length. */
 export const MAX_BUFFERED_RESPONSE_BYTES = 30_000_000;
 
 /** A smaller response fits into one or two packets, so compression would hardly save time. */

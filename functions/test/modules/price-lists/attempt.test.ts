@@ -294,7 +294,7 @@ describe('a creation that cannot continue', () => {
       expect(await readKey()).toMatchObject({ status: 'processing', failure: null, sweep_due_at });
     });
 
-    test('retries the commit of the failure for a minute unless the instance stops', async () => {
+    test('retries the commit of the failure for a minute', async () => {
       failCommits(database, isEntries);
       failCommits(database, isKeyEvent, { code: 'UNAVAILABLE', times: Infinity });
       expect(getRejection(await create())).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);

@@ -76,7 +76,7 @@ test.each<[string, string, () => unknown]>([
   ],
   ['Firestore', '3 INVALID_ARGUMENT: value …', () => throwError({ code: 3, message: INVALID })],
   ['no library', 'not an error', () => throwValue(SECRET)],
-])('of an error of %s, the log has only frames and this text: %s', async (_, reason, throwIt) => {
+])('an error of %s leaves in the log only frames and this text: %s', async (_, reason, throwIt) => {
   const line = getLine(await catchError(throwIt));
   expect(line.reason).toBe(reason);
   expect(line.stack_trace).toMatch(/\n {4}at /);
