@@ -133,7 +133,9 @@ async function checkCreation(target: Target, market_id: string): Promise<void> {
     if (text !== created || headers.get('idempotent-replayed') !== 'true') throw new Error('not a replay');
   });
   const other = { info, products: { 'verify-1': prices } };
-  await check('addPriceLists: another payload is 409', () => call(target, 'addPriceLists', 409, { body: other }));
+  await check('addPriceLists: another payload under the same boq_list_id is 409', () =>
+    call(target, 'addPriceLists', 409, { body: other }),
+  );
 }
 
 async function main(): Promise<number> {

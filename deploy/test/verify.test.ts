@@ -51,7 +51,7 @@ test('every operation responds as described, and the program writes nothing', as
 test('with --market, the program creates a price list, and sends its key again, with the same payload and with a different one', () => {
   const { status, stdout } = verify('--url', url, '--key-file', keyFile, '--market', 'mkt-ken');
   expect(stdout).toMatch(
-    /: creates verify-.*\nok .*: the same request gets the same response\nok .*: another payload is 409\n/,
+    /: creates verify-.*\nok .*: the same request gets the same response\nok .*: another payload under the same boq_list_id is 409\n/,
   );
   expect(status).toBe(0);
 });

@@ -10,7 +10,7 @@ test('a NOTICE line has the time of day, the severity, the message and all other
   expect(formatLogEntry({ ...entry, severity: 'INFO' }, time)).toBe('09:05:07 INFO    getTeams answered 401');
 });
 
-test('a stack follows on its own lines', () => {
+test('the stack of a log entry follows on its own lines', () => {
   expect(formatLogEntry({ ...entry, stack: '    at a\n    at b' }, time)).toMatch(/}\n {4}at a\n {4}at b$/);
 });
 
