@@ -26,7 +26,7 @@ export function formatKeys(keys: readonly KeySummary[], limit: number, isDefault
   if (keys.length === 0) return `${title}.\n`;
   const causes = isDefault && keys.length > 1 ? `${formatCauses(keys, now)}\n` : '';
   const shown = keys.slice(0, limit).map((key) => {
-    // `list` does not read the payload. Without a usable payload, an attempt can only be released.
+    // `list` does not read the payload, so it cannot tell whether the attempt can be resumed, or only released.
     const next =
       key.next && (needsOperator(key) ? '`show` says whether to resume or release it' : NEXT_STEPS[key.next]);
     return formatFields(key, now, { ...getCommonFields(key), next });

@@ -19,7 +19,7 @@ type Write = (n: number) => string;
 
 const repeat = (unit: string, length: number): string => unit.repeat(Math.ceil(length));
 
-/** Names by alphabet, as JSON text without quotation marks. */
+/** Names by alphabet, as JSON text without the quotation marks around it. */
 const ALPHABETS: Choice<(length: number, n: number) => string> = {
   letters: (length, n) => n.toString(36).padEnd(length, 'x'),
   digits: (length, n) => String(n).padStart(length, '1'),

@@ -33,7 +33,7 @@ function simplify(schema: JsonObject): void {
   if (schema['maximum'] === Number.MAX_SAFE_INTEGER) delete schema['maximum'];
   if (schema['minimum'] === Number.MIN_SAFE_INTEGER) delete schema['minimum'];
   if (JSON.stringify(schema['propertyNames']) === '{"type":"string"}') delete schema['propertyNames'];
-  // Generated clients of a closed object fail on a field that a later version adds.
+  // If an object is closed, generated clients fail on a field that a later version adds.
   if (schema['additionalProperties'] === false) delete schema['additionalProperties'];
   // The pattern repeats the format and spells out leap years.
   if (schema['format'] === 'date') delete schema['pattern'];

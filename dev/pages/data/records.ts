@@ -66,7 +66,7 @@ async function readRows(firestore: Firestore, documents: readonly DocumentSnapsh
   return (await addOutcomes(db, context, documents)).requests.map(({ row }) => row);
 }
 
-/** Finds the documents with an id in the top-level collections. @returns the paths of the documents */
+/** Finds the documents with the given id in the top-level collections. @returns the paths of the documents */
 export async function findDocuments(firestore: Firestore, id: string): Promise<string[]> {
   if (!isDocumentId(id)) return [];
   const references = (await firestore.listCollections()).map((collection) => collection.doc(id));

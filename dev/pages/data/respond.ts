@@ -70,7 +70,7 @@ async function find(firestore: Firestore, id: string): Promise<Page> {
 
 async function createCollection(firestore: Firestore, path: string): Promise<Page> {
   const { count, documents } = await readDocuments(firestore.collection(path));
-  // The count of an unknown collection is 0 too.
+  // Firestore has no empty collections, so a collection with the count 0 is unknown.
   if (count === 0) return NOT_FOUND;
   const requests = path === collections.priceListRequests ? await readNewestRequests(firestore) : undefined;
   return { status: 200, page: renderCollection(path, count, documents, requests) };

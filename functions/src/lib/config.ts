@@ -51,7 +51,7 @@ export const instanceLimits = {
 };
 
 /**
- * Returns an expression for the full address of a service account of the deployed project. Firebase's tools
+ * Returns an expression for the full address of a service account of the deployed project, because Firebase's tools
  * complete `name@` for the function, but not when they grant the account access to a secret.
  */
 export const getServiceAccount = (name: string) => expr`${name}@${projectID}.iam.gserviceaccount.com`;
@@ -101,8 +101,8 @@ export const isCloudRunInstance = (): boolean => process.env['K_SERVICE'] !== un
 export const getFirestoreEmulator = (): string | undefined => process.env['FIRESTORE_EMULATOR_HOST'];
 
 /**
- * Defines a parameter that is exactly `true` or `false`. The SDK takes every other text for false, so a mistyped pause
- * would pause nothing. Reads the environment directly, for the same reason as {@link assertAllowedOrigins}.
+ * Defines a parameter that is exactly `true` or `false`, because the SDK takes every other text for false, so a mistyped
+ * pause would pause nothing. Reads the environment directly, for the same reason as {@link assertAllowedOrigins}.
  *
  * @throws ConfigError, which fails the start of an instance, and a deployment
  */

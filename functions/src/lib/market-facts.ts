@@ -1,6 +1,6 @@
 /** The facts about the market of a price list: whether it exists, and whether its currency differs from the request's. */
 
-/** Returns the facts that the log and the request record show (docs/api.md#idempotency). */
+/** Returns the facts that the log and the request record show (docs/operations.md#log-entries). */
 export const getMarketFacts = ({ lists }: { lists: { currency_differs: boolean } | null }) => ({
   market_found: lists !== null,
   currency_differs: lists?.currency_differs ?? false,

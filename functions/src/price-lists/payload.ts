@@ -20,7 +20,7 @@ import {
 import type { KeyRecord } from '../lib/schemas/key-record';
 
 /**
- * Limit of a compressed payload. The commit of a claim holds all chunks and up to 150 KB of records, and Firestore
+ * Limit of a compressed payload, because the commit of a claim holds all chunks and up to 150 KB of records, and Firestore
  * allows 10 MiB for a commit.
  */
 export const MAX_STORED_BYTES = 9 * 1024 * 1024;

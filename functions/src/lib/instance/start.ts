@@ -31,7 +31,7 @@ export function startInstance(): void {
   if (invalidLines.length > 0) logApiKeyLinesIgnored(invalidLines);
   if (!isCloudRunInstance()) return;
   logInstanceStarted({ ...getBuild(), node: process.version });
-  // Runs however the process ends, except by a signal without a handler or by V8 itself. An alert compares starts and ends.
+  // An alert compares starts and ends, so this runs however the process ends, except by a signal without a handler or by V8 itself.
   process.once('exit', (exit_code) => logInstanceStopped({ exit_code, unanswered: shutdown.runningHandlers }));
   stopOnSigterm();
 }
