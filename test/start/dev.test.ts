@@ -53,12 +53,23 @@ describe('npm run dev', () => {
     await waitFor(() => readyTimes(local) > starts);
   };
 
+  /** Calls get teams until it responds. If tsx has noticed two of the saves above, the functions restart once more. */
+  const callTeams = async (init: RequestInit = {}) => {
+    for (;;) {
+      try {
+        return await call(address(local, 'getTeams'), init);
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    }
+  };
+
   test('a saved file takes effect, and the data stays', async () => {
     const db = createFirestoreClient(local.firestoreAddress);
     await db.doc('teams/team-mine').set({ name: 'Mine', country_iso: 'FRA' });
     await reload(ERRORS, "'Unauthorized'", "'Changed'");
-    expect((await call(address(local, 'getTeams'))).text).toBe('{"error":"Changed"}');
-    expect((await call(address(local, 'getTeams'), { headers })).text).toContain('team-mine');
+    expect((await callTeams()).text).toBe('{"error":"Changed"}');
+    expect((await callTeams({ headers })).text).toContain('team-mine');
     await db.terminate();
   });
 
@@ -70,7 +81,7 @@ describe('npm run dev', () => {
     editFile(join(folder, TEAMS), 'export const getTeams = (;', "throw new Error('not today');");
     await waitFor(() => /not today[^]*functions\/src\/get-teams\.ts:1/.test(local.output.stderr));
     await reload(TEAMS, "throw new Error('not today');", original);
-    expect((await call(address(local, 'getTeams'), { headers })).status).toBe(200);
+    expect((await callTeams({ headers })).status).toBe(200);
   });
 
   test('a file that is missing at a restart restarts the functions when it comes back', async () => {
@@ -82,7 +93,7 @@ describe('npm run dev', () => {
     expect(local.output.stderr).not.toContain('MODULE_NOT_FOUND');
     writeFileSync(file, original);
     await waitFor(() => readyTimes(local) > starts);
-    expect((await call(address(local, 'getTeams'), { headers })).status).toBe(200);
+    expect((await callTeams({ headers })).status).toBe(200);
   });
 
   test('Ctrl-C ends the server, and the command exits with code 0', async () => {
