@@ -128,7 +128,7 @@ function run(env: Variables, [program = '', ...args]: string[], cwd: string) {
   return { child, output, ended };
 }
 
-/** Returns whether any process of the group that a process leads still runs. */
+/** Returns whether any process still runs in the group that the process `pid` leads. */
 export function isGroupRunning(pid: number): boolean {
   try {
     return process.kill(-pid, 0);
