@@ -186,7 +186,7 @@ test('the bash sample, called as in docs/integration-guide.md, creates the lists
 
 describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: [program = '', ...args] }) => {
   const isMissing = runProgramSync(program, args).status !== 0;
-  // If a program is missing, the titles of the tests that are skipped say so.
+  // If a program or a Python package is missing, the titles of the tests that are skipped say so.
   const because = isMissing ? ` (skipped: "${[program, ...args].join(' ')}" fails on this machine)` : '';
   const tested = isMissing ? test.skip : test;
   const testedInParallel = isMissing ? test.skip : test.concurrent;
