@@ -177,7 +177,7 @@ describe('the audit of records as the service stores them', () => {
     async (sampleSize, entries) => {
       await create('a');
       // The audit reads four pages with one document each, the request record, its chunk, two lists and two counts. To
-      // find orphans, three queries return one document each, and three find nothing.
+      // find orphans it makes six queries, each of which bills one read.
       const document_reads = getAuditReads(1, entries);
       expect((await runAudit(sampleSize, { random: Math.random })).report).toMatchObject({
         violations: 0,
