@@ -158,7 +158,7 @@ test('resume prints a line for each of several keys, and one that fails does not
 
 // The first read checks the connection, and the last one is that of the resume's own transition.
 test.each([1, 2, 3, 4])(
-  'a resume that ends before read %i of another resume of the key is the only one that is recorded and says that it resumed the key',
+  'of two resumes of a key, only the one that ends before read %i of the other is recorded and says that it resumed the key',
   async (nth) => {
     await failAttempt(KEY);
     const first: Promise<CommandOutput>[] = [];
