@@ -21,5 +21,6 @@ export function listBundled({ outputs }, lock) {
 export function assertSelfContained({ outputs }) {
   const imports = Object.values(outputs).flatMap((output) => output.imports);
   const external = imports.filter(({ external, path }) => external && !isBuiltin(path));
-  if (external.length > 0) throw new Error(`the bundle would load ${external.map(({ path }) => path).join(', ')}`);
+  if (external.length > 0)
+    throw new Error(`the bundle would load ${external.map(({ path }) => path).join(', ')}, instead of containing it`);
 }

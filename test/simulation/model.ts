@@ -68,7 +68,7 @@ export class ResponseModel {
         return;
       case 'unexpected':
         // The claim may have taken effect. If so, the end of the schedule checks that its attempt has ended.
-        assert(!isUndisturbed(process), `retries overcome what they can: ${String(result.error)}`);
+        assert(!isUndisturbed(process), `an undisturbed process overcomes its faults: ${String(result.error)}`);
     }
   }
 
@@ -111,8 +111,11 @@ export class ResponseModel {
       case 'idempotency_key_reused': {
         const differs = (state: KeyState) =>
           state !== undefined && state.fingerprint !== fingerprint && state.status !== 'released';
-        assert(states.some(differs), 'a payload differs only where another payload holds the key');
-        assert(own === undefined || isReleased, 'an attempt never differs from its own claim');
+        assert(states.some(differs), 'idempotency_key_reused is only for a key that another payload holds');
+        assert(
+          own === undefined || isReleased,
+          'a request that claimed the key gets idempotency_key_reused only after a release',
+        );
         break;
       }
       case 'request_in_progress': {
@@ -134,8 +137,8 @@ export class ResponseModel {
       default: {
         assert.equal(error.code, 'creation_failed');
         assertSweepPromise(error, states);
-        assert(own !== undefined, 'only a claimed attempt fails');
-        assert(!isUndisturbed(process), 'retries overcome what they can');
+        assert(own !== undefined, 'creation_failed is only for a request that claimed the key');
+        assert(!isUndisturbed(process), 'an undisturbed process overcomes its faults');
         const isStale = states.some((state) => isOwnAttempt(state) && state?.failure_cause === 'lease_expired');
         const isStored = !error.message.includes('the failure may not have been stored');
         assert(!isStale || !isStored, 'a stale attempt stores no failure');
