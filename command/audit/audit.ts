@@ -52,7 +52,7 @@ export interface AuditReport {
   document_reads: number;
 }
 
-/** Maximum number of keys, requests or lists to check at once. The check of a key or request holds a payload in memory. */
+/** Maximum number of keys, requests or lists to check at once, because the check of a key or request holds a payload in memory. */
 const CONCURRENT_KEYS = 4;
 
 const RECHECK_PAUSE_MS = 500;

@@ -6,7 +6,7 @@ import { runProgramSync } from '../../dev/run/programs';
 
 /**
  * The jobs `attest` and `publish` of release.yml fail if the files of the job `build` have changed, and `publish` also if the archive
- * for partners has. The tests run scripts of all four jobs.
+ * for partners, from the job `check`, has. The tests run scripts of these four jobs.
  */
 
 const { jobs } = parse(readFileSync('.github/workflows/release.yml', 'utf8')) as {

@@ -73,7 +73,7 @@ const renderReference = (apiKey: string): Html =>
     head: html`<link rel="stylesheet" href="/pages/swagger-ui.css" />
       <script src="/pages/swagger-ui-bundle.js" defer></script>
       <script type="module" src="/pages/reference.mjs"></script>`,
-    // Swagger UI has a main element of its own.
+    // Not a main element, because Swagger UI has one of its own.
     body: html`<div id="content" data-api-key="${apiKey}"></div>`,
   });
 

@@ -15,7 +15,7 @@ const PAGES = [START, 'integration-guide.md', 'api.md', 'examples/client/README.
 const toTarget = (page: string): string =>
   page === START ? 'index.html' : page.replace('../', '').replace(/\.md$/, '.html');
 
-/** Returns what the newest section of the changelog says to clients. Its other parts link to pages that the archive does not contain. */
+/** Returns only what the newest section of the changelog says to clients, because the rest links to pages that the archive lacks. */
 function selectChanges(text: string): string {
   const [, heading = '', section = ''] = /^## (.+)\n([^]*?)(?=\n## |$(?![^]))/m.exec(text) ?? [];
   const [, changes = ''] = /^For clients:\n([^]*?)(?=\n\nFor |$(?![^]))/m.exec(section) ?? [];

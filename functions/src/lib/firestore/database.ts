@@ -116,8 +116,8 @@ async function waitFor<T>(clock: Clock, timeoutMs: number, response: () => Promi
 }
 
 /**
- * Configures a new client with the channel options and credentials of the connection for queries. The
- * client sends each call once, with a timeout, because the service decides on retries (retry.ts).
+ * Configures a new client with the channel options and credentials of the connection for queries (connection.ts).
+ * The client sends each call once, with a timeout, because the service decides on retries (retry.ts).
  */
 export function configureClient(firestore: Firestore): Firestore {
   const { read, commit, query } = CALL_TIMEOUTS_MS;
