@@ -76,8 +76,8 @@ async function listDeployedVersions(projectId: string, ask: AskGoogle): Promise<
 }
 
 /**
- * Warns of a deployed version that cannot be read, of a name on several lines, and of deployed names that the newest version lacks.
- * A mistake in a rotation can make the API keys of all clients but one invalid.
+ * Warns of a deployed version that cannot be read, of a name on several lines, and of deployed names that the newest version lacks,
+ * because a mistake in a rotation can make the API keys of all clients but one invalid.
  */
 export const checkKeyNames = (projectId: string, ask: AskGoogle): Requirement => [
   'names of the API keys',

@@ -59,7 +59,7 @@ test('the settings of npm include development packages even if NODE_ENV is produ
 describe('npm run postinstall', () => {
   const link = join('node_modules', '.bin', 'node');
 
-  /** Creates a folder with a package of a Node binary. The link to the binary is missing, as npm leaves it. */
+  /** Creates a folder with a package of a Node binary. The link to the binary is missing, as if npm had removed it (dev/link-node.mjs). */
   function createFolder(binary: string) {
     const folder = temporaryFolder();
     const packageFolder = join(folder, 'node_modules', 'node-here');

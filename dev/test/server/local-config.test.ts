@@ -23,7 +23,7 @@ test('an empty API key and empty origins mean none, and every other empty variab
   expect(readConfig(empty)).toEqual({ ...readConfig({}), apiKey: '', corsAllowedOrigins: '' });
 });
 
-test('every variable is read', () => {
+test('every setting is read from its variable', () => {
   const env = {
     FUNCTIONS_PORT: '0',
     FIRESTORE_PORT: '65535',

@@ -43,7 +43,7 @@ export const FAILURE_CAUSES = ['lease_expired', 'stopped', 'timeout', 'unavailab
 
 export const KEY_STATUSES = ['processing', 'completed', 'requires_review', 'released'] as const;
 
-/** What a claim stores in the key record. The attempt keeps all these values except `owner`. */
+/** What a claim contains. Its attempt keeps all these values except `owner`. */
 const claimSchema = listInfoSchema.extend({
   boq_list_id: text,
   /**

@@ -64,8 +64,8 @@ const VARIABLES = {
   ],
   /**
    * In a function, FIREBASE_CONFIG names the same project as GCLOUD_PROJECT, and K_SERVICE says that there is a metadata
-   * server, as three variables of other products do. The rest matters only to code of the libraries that these programs do
-   * not run: servers, other products, a balancer that nobody configures, or code behind a removed variable.
+   * server, as three variables of other products do. The rest matters only to code of the libraries that no program of
+   * this repository runs: servers, other products, a balancer that nobody configures, or code behind a removed variable.
    */
   unused: [
     ...['FIREBASE_CONFIG', 'GRPC_EXPERIMENTAL_ENABLE_OUTLIER_DETECTION', 'SERVER_ADDRESS', 'SERVER_PORT'],
