@@ -4,7 +4,7 @@ import { get, int, read, set, times, type Call } from './conformance/calls';
 import { connect } from './conformance/protocol';
 import { runSequence } from './conformance/sequence';
 
-/* Tests reads of earlier versions, of this server only, because Google's emulator has no clock that a test could set. */
+/* Tests reads of earlier versions against this server only, because Google's emulator has no clock that a test could set. */
 
 const START = Date.UTC(2026, 0, 1);
 const MINUTE_MS = 60_000;
