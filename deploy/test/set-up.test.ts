@@ -326,7 +326,7 @@ test('the script waits only for indexes of the collections for which the service
 });
 
 test.each(DECIDED.filter(([, , to]) => to !== '' && !to.startsWith('{')))(
-  'one change after which a person has to decide or wait, in the file %s, makes the script exit with 1',
+  'one change in the file %s after which a person has to decide or wait makes the script exit with 1',
   (...change) => {
     expect(drift([change]).status).toBe(1);
   },

@@ -18,7 +18,7 @@ export const errorDescriptions: Record<ErrorCode, string> = {
   review_required:
     'If an earlier attempt failed, you get the same text. With `Retry-After` the service continues the attempt without an operator: send the request again after that time. Without the header an operator has to act: contact support. If support tells you that the `boq_list_id` is released, send the request again, which starts a new creation.',
   payload_too_large:
-    'The body is too large as sent or inflated. A body of add price lists can also have too many products, or be too large to be stored. `X-Payload-Limit-Scope` says which limit it exceeds.',
+    'The body is too large as sent or inflated. A body of add price lists can also have too many products, or be too large to be stored. Send a body within the limit that `X-Payload-Limit-Scope` names.',
   api_key_not_configured: '`API key is not configured`: contact support.',
   creation_failed:
     '`Price lists could not be created; the request requires review`: the creation failed. With `Retry-After` the service continues it without an operator: send the request again after that time. Without the header an operator has to act: contact support.',

@@ -476,7 +476,7 @@ export interface components {
                 };
             };
         };
-        /** @description The body is too large as sent or inflated. A body of add price lists can also have too many products, or be too large to be stored. `X-Payload-Limit-Scope` says which limit it exceeds. */
+        /** @description The body is too large as sent or inflated. A body of add price lists can also have too many products, or be too large to be stored. Send a body within the limit that `X-Payload-Limit-Scope` names. */
         PayloadTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
