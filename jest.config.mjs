@@ -19,7 +19,7 @@ export const project = (displayName, folder) => ({
   setupFilesAfterEnv: ['<rootDir>/test/jest/time-limit.cjs'],
   moduleNameMapper: {
     '^fast-check$': '<rootDir>/test/jest/fast-check.cjs',
-    // Replaced, as in the deployed bundle, because Jest cannot load the ES module that firebase-admin/auth needs.
+    // Replaced, as in the deployed bundle, because Jest cannot load the ES module that both need.
     '^firebase-admin/(app-check|auth)$': '<rootDir>/dev/build/replacements/no-callable-functions.cjs',
     // The typed client is an ES module, so it imports its files by their compiled names, such as ./api.js.
     '^(\\./(?:api|http|operations))\\.js$': '$1',
@@ -46,7 +46,7 @@ export default {
   workerIdleMemoryLimit: '1GB',
   // On a busy machine, an idle worker can need more than Jest's half second to end.
   workerGracefulExitTimeout: 5_000,
-  // Ends only a test that hangs, because a test that Jest gives up on continues, and would disturb the next test. On a busy
-  // machine, a test can take twenty times as long as usual.
+  // So long that Jest gives up only on a test that hangs, because a test that it gives up on continues, and would disturb the next
+  // test. On a busy machine, a test can take twenty times as long as usual.
   testTimeout: 600_000,
 };

@@ -112,7 +112,7 @@ async function compareDescriptions(earlier: string, accepted: Breaks, folder: st
   for (const change of breaking) if (accepted[change]) console.log(`Accepted: ${change} ${accepted[change]}`);
   const rejected = breaking.filter((change) => !accepted[change]);
   if (rejected.length === 0) {
-    const except = breaking.length === 0 ? '' : ', apart from what is accepted';
+    const except = breaking.length === 0 ? '' : ', except for the accepted breaks';
     console.log(`docs/openapi.json breaks no client of ${earlier}${except}.`);
     return;
   }

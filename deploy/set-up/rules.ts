@@ -7,7 +7,7 @@ endWithMessage();
 const { positionals } = readArguments(
   `Usage: node --import tsx deploy/set-up/rules.ts FILE
 
-Reads an answer of Google's Rules API in FILE. For a release, prints the name of its ruleset. For a ruleset, prints "same" if it
+Reads FILE, an answer of Google's Rules API. For a release, prints the name of its ruleset. For a ruleset, prints "same" if it
 equals firestore.rules, apart from // comments and whitespace, and otherwise "different".`,
   { allowPositionals: true },
 );

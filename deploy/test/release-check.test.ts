@@ -83,7 +83,7 @@ test('release:check fails for a break and names it, and passes if the break is a
   const accepted = runCheck(folder);
   expect(accepted).toMatchObject({ status: 0, stderr: '' });
   expect(accepted.stdout).toContain(`Accepted: ${name} Nobody reads it.`);
-  expect(accepted.stdout).toContain(', apart from what is accepted.\n');
+  expect(accepted.stdout).toContain(', except for the accepted breaks.\n');
 });
 
 test('release:check names the table of accepted breaks or the package.json that it cannot read', () => {

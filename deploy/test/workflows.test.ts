@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 
 /**
- * Tests that a job that can act for the project, sign or publish, or that builds a release, executes only what a reviewer has
- * read: pinned actions, and the lines of privileged-lines.txt. Before you add a line there, check that it runs no script of a
+ * Tests the jobs that can act for the project, sign or publish, and the build of a release: they execute only what a reviewer has
+ * read, which is pinned actions and the lines of privileged-lines.txt. Before you add a line there, check that it runs no script of a
  * package, installs no development package of the repository, and executes no file of another job (docs/security.md#dependencies).
  */
 

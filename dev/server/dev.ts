@@ -21,7 +21,7 @@ const watch = [
   sources,
   ...(inspect ? ['--inspect'] : []),
 ];
-// tsx would wait for ever if Ctrl-C ended the server first. In a process group of their own, tsx and the server do not get Ctrl-C.
+// A process group of their own keeps Ctrl-C from tsx and the server, because tsx would wait for ever if Ctrl-C ended the server first.
 const watched = spawn(
   process.execPath,
   ['--disable-warning=ExperimentalWarning', ...watch, 'dev/server/start.ts', '--sources'],

@@ -40,7 +40,7 @@ export async function show(id: string, options: ShowOptions, context: CommandCon
 /**
  * Prints the documents that an id leads to if it leads to no readable key.
  *
- * @throws `error` if there are no such documents, or if a file is requested
+ * @throws `error` if there are no such documents, or if the payload or the prices are requested
  */
 function showDocuments(error: unknown, { payload, prices }: ShowOptions, { terminal }: CommandContext): undefined {
   // Without a readable key, neither a payload nor prices can be read.

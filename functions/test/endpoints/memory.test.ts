@@ -118,7 +118,7 @@ test('a compressed body that could inflate to 32 MiB counts only by its inflated
 test.each([
   ['plain', (text: string) => ({ body: text })],
   ['compressed', (text: string) => ({ body: gzipSync(text), headers: { 'content-encoding': 'gzip' } })],
-])('fifty small lists at once, %s, are created', async (_, encode) => {
+])('fifty small lists that are sent at once, %s, are created', async (_, encode) => {
   const sent = Array.from({ length: 50 }, (__, i) => {
     const json = JSON.stringify(createPriceListBody(10, { boq_list_id: `boq-${i}` }));
     return service.call('addPriceLists', encode(json));
