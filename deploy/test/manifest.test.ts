@@ -29,7 +29,7 @@ test('the sweep runs every minute in one instance, is never retried, and gets no
 
 // Each function has all of its options, so that it can be deployed without the others. The address of its
 // account is complete, because Firebase's tools expand `name@` for the function and not for the grant of the secret.
-test.each(operationNames)('%s has the options of its source, its account, the secret and instance limits', (name) => {
+test.each(operationNames)('%s has its account, the secret, instance limits, and the options of its source', (name) => {
   const { runtimeOptions, writes = false } = functions[name].operation;
   const { cpu, concurrency, timeoutSeconds, memory } = runtimeOptions;
   const options = { cpu, concurrency, timeoutSeconds, availableMemoryMb: MEMORY_BYTES[memory] / 2 ** 20 };

@@ -33,7 +33,7 @@ const PROGRAM = ['--import', 'tsx', 'deploy/verify.ts'];
 
 const verify = (...args: string[]) => runProgramSync(process.execPath, [...PROGRAM, ...args]);
 
-test('every operation responds as described, and the program writes nothing', async () => {
+test('every operation responds as described, and `npm run verify` writes nothing', async () => {
   const { status, stdout } = verify('--url', `${url}//`, '--key-file', keyFile);
   expect(stdout).not.toContain('FAILED');
   expect(stdout).toMatch(/ok {6}getWarehouses: a preflight of an origin that is not allowed is 403\n/);
@@ -48,7 +48,7 @@ test('every operation responds as described, and the program writes nothing', as
   await db.terminate();
 });
 
-test('with --market, the program creates a price list, and sends its key again, with the same payload and with a different one', () => {
+test('with --market, `npm run verify` creates a price list, and sends its key again, with the same payload and with a different one', () => {
   const { status, stdout } = verify('--url', url, '--key-file', keyFile, '--market', 'mkt-ken');
   expect(stdout).toMatch(
     /: creates verify-.*\nok .*: the same request gets the same response\nok .*: another payload under the same boq_list_id is 409\n/,
@@ -56,7 +56,7 @@ test('with --market, the program creates a price list, and sends its key again, 
   expect(status).toBe(0);
 });
 
-test('the checks pass during a pause of writes, and the request in docs/runbook.md shows the pause', async () => {
+test('the checks of `npm run verify` pass during a pause of writes, and the request to add price lists in docs/runbook.md shows the pause', async () => {
   const paused = await startLocalServer({ WRITES_PAUSED: 'true' });
   const address = paused.address('getTeams').replace(/\/getTeams$/, '');
   expect(verify('--url', address, '--key-file', keyFile)).toMatchObject({ status: 0 });
@@ -67,7 +67,7 @@ test('the checks pass during a pause of writes, and the request in docs/runbook.
   expect(send(url)).toMatch(/^HTTP\/1\.1 400 /);
 });
 
-test('the program names each response that is not as described', async () => {
+test('`npm run verify` names each response that is not as described', async () => {
   const stub = await startStub(Array<RequestListener>(50).fill(respond(200, '{}')));
   const run = runProgram(process.execPath, [...PROGRAM, '--url', stub.url, '--key-file', keyFile]);
   const stdout = expect.stringMatching(
@@ -76,7 +76,7 @@ test('the program names each response that is not as described', async () => {
   await expect(run).rejects.toMatchObject({ code: 1, stdout });
 });
 
-test('with wrong arguments the program says what is wrong and exits with 64', () => {
+test('with wrong arguments, `npm run verify` says what is wrong and exits with 64', () => {
   const { status, stderr } = verify('--url', url);
   expect([status, stderr]).toEqual([64, expect.stringContaining('--url and --key-file are required.')]);
   const notHttp = verify('--url', '127.0.0.1:5001', '--key-file', keyFile);

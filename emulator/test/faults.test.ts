@@ -1,6 +1,6 @@
 import { startFirestoreTestServer } from './support';
 
-/* Suites of the service inject faults of the other kinds, and would fail without their effects. */
+/* Tests only a delay, because suites of the service inject faults of the other kinds, and would fail without their effects. */
 
 test('a call waits for as long as an injected delay', async () => {
   const bench = await startFirestoreTestServer();

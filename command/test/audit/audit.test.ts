@@ -578,7 +578,7 @@ describe('a record that belongs to no attempt', () => {
 });
 
 describe('while other processes change keys, the audit', () => {
-  /** Calls a function at the nth read of documents. */
+  /** Calls a function at `times` reads of documents, from the nth on. */
   const atRead = (nth: number, run: () => Promise<unknown>, times = 1) =>
     database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth, times, action: { kind: 'call', run } });
 

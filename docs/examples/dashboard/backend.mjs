@@ -109,7 +109,8 @@ async function sendRead(response, method, operation, query) {
       redirect: 'error',
       signal: AbortSignal.any([pageLeft.signal, AbortSignal.timeout(READ_TIMEOUT_MS)]),
     });
-    // After a 400, a user can correct the input. Other errors concern this backend: a page would take a 401 to mean that its user is signed out.
+    // After a 400, a user can correct the input. Other errors become a 502, because a page would, for example, take a 401 to mean
+    // that its user is signed out.
     if (answer.status !== 200 && answer.status !== 400)
       throw new Error(`status ${answer.status}, X-Request-Id ${answer.headers.get('X-Request-Id')}`);
     response.writeHead(answer.status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });

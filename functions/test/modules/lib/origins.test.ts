@@ -8,7 +8,7 @@ test.each([
   'http://my_service:3000',
   'chrome-extension://abcdefghijklmnopabcdefghijklmnop',
   'null',
-])('%s can be sent by a browser', (origin) => {
+])('the origin %s can be sent by a browser', (origin) => {
   expect(findOriginProblem(origin)).toBeUndefined();
 });
 
@@ -23,10 +23,10 @@ test.each([
   'localhost:3000',
   'https://${dashboard_host}',
   'https://a..example',
-])('no browser sends %s', (origin) => {
+])('no browser sends the origin %s', (origin) => {
   expect(findOriginProblem(origin)).toContain(`"${origin}" is not an origin as browsers send it`);
 });
 
-test.each(['*', 'https://*.example.com'])('%s is rejected as a pattern', (origin) => {
+test.each(['*', 'https://*.example.com'])('the origin %s is rejected as a pattern', (origin) => {
   expect(findOriginProblem(origin)).toContain(`"${origin}" is a pattern`);
 });

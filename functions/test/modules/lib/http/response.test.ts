@@ -303,7 +303,7 @@ describe('a response to an incomplete request', () => {
     expect([socket.destroyed, response.writableEnded]).toEqual([false, false]);
   });
 
-  test('is sent even if it has no body', async () => {
+  test('is sent even without a body', async () => {
     await open({ status: 204 });
     expect(received).toMatch(/^HTTP\/1\.1 204 /);
   });
