@@ -78,7 +78,7 @@ function formatReport(report: AuditReport, sampleSize: number): string {
   const except =
     sampleSize === 0 || not_compared === 0
       ? ''
-      : ` The entries of ${count(not_compared, 'attempt')} were only counted, because the payload cannot be used.`;
+      : ` The entries of ${count(not_compared, 'attempt')} without a usable payload were only counted.`;
   const all = except === '' ? 'All entries of the current attempts of readable keys' : 'Entries';
   const checked = `Checked ${count(keys, 'key')} with ${count(attempts, 'attempt')}. ${all} were ${entries}.${except}`;
   const facts =

@@ -62,7 +62,7 @@ test('the audit says how many attempts it could not compare with their payload',
   await request.update({ payload_expires_at: 1 });
   await request.collection('price_list_payload').doc('0000').delete();
   expect(await audit('--full')).toMatchObject({ code: 0, lines: [{ violations: 0, not_compared: 1 }] });
-  const said = 'The entries of 1 attempt were only counted, because the payload cannot be used.';
+  const said = 'The entries of 1 attempt without a usable payload were only counted.';
   expect((await runCommand('audit', '--full')).out).toContain(`Entries were compared with the payload. ${said} `);
   expect((await runCommand('audit', '--sample', '0')).out).toContain(
     'All entries of the current attempts of readable keys were counted. ',
