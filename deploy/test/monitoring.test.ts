@@ -35,7 +35,7 @@ const create = (boq_list_id: string, info = {}) =>
   service.call('addPriceLists', { json: createPriceListBody(3, { boq_list_id, ...info }) });
 const keyRecord = (key: string) => service.db.doc(`price_list_idempotency/${keyDocumentId(key)}`);
 
-/** Stores a key as a crashed creation leaves it. @param failed_tries number of failed tries before the crash */
+/** Stores a key as a crash leaves it. @param failed_tries number of failed tries before the crash */
 async function crash(key: string, failed_tries: number): Promise<void> {
   await submitAndFail(service, createPriceListBody(3, { boq_list_id: key }));
   await updateKey(keyRecord(key), { ...CRASHED, failed_tries });

@@ -38,7 +38,7 @@ const NODE_VERSION = 'node-version.cjs';
 
 /** Packages that production installs. */
 const RUNTIME = ['@google-cloud/functions-framework'];
-/** Packages that Firebase's tools require in package.json. Production does not install them: the bundle has what it needs of them. */
+/** Packages that Firebase's tools require in package.json. Production does not install them: what the functions need of them is bundled. */
 const TOOLING = ['firebase-admin', 'firebase-functions'];
 
 /** The file from which Firebase's emulator reads secrets. No deployment uploads it (firebase.json). */

@@ -31,7 +31,7 @@ const cells = (
 ).map(([when, match, left], i) => ({ body: createPriceListBody(6, { boq_list_id: `boq-${i}` }), when, match, left }));
 
 test('what a killed process leaves is nothing, ready lists or an attempt that the sweep completes', async () => {
-  // Firestore's clock is ahead of this machine's by this time. Once it is ahead by the duration of a lease, every lease has expired.
+  // How far Firestore's clock is ahead of this machine's. Once it is ahead by the duration of a lease, every lease has expired.
   let aheadMs = 0;
   const deployed = await startDeployedPackage({ clock: () => Date.now() + aheadMs });
   const { firestore, db } = deployed;

@@ -3,7 +3,10 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { EnvHttpProxyAgent, request, type Dispatcher } from 'undici';
 
-/** Sends a request until it succeeds, another request would not help, or the time for retries is over. The rules are in docs/integration-guide.md. */
+/**
+ * Sends a request until it succeeds, another request would not help, or the time for retries is over. The rules are in
+ * docs/integration-guide.md#retry-stop-or-contact-support.
+ */
 
 const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
 const TRANSIENT_STATUSES = [408, 429, 500, 502, 503, 504];
@@ -21,7 +24,7 @@ function getDispatcher(): Dispatcher {
   return (dispatcher ??= new EnvHttpProxyAgent({ ...AGENT_OPTIONS, ...proxies }));
 }
 
-/** Returns the address of a proxy; empty without one. Without a scheme it is an HTTP proxy, as for curl. @throws TypeError */
+/** Returns the address of a proxy; empty without one. An address without a scheme names an HTTP proxy, as for curl. @throws TypeError */
 function readProxy(name: 'http_proxy' | 'https_proxy'): string {
   const value = process.env[name] ?? process.env[name.toUpperCase()] ?? '';
   const address = /^$|:\/\//.test(value) ? value : `http://${value}`;

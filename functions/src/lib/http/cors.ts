@@ -7,7 +7,7 @@ export const PREFLIGHT_MAX_AGE_S = 3_600;
 /**
  * Adds `Vary: Origin`, and for an allowed origin the CORS headers. An origin, even `null`, is allowed only
  * if the list contains exactly this origin. A preflight can ask for any request headers, because tracing
- * libraries add their own. Only the list of origins limits which pages can call.
+ * libraries add their own. Only the list of origins limits which pages can call the operation.
  *
  * @returns whether the origin is allowed; true for a request without an origin
  */
