@@ -32,7 +32,7 @@ export interface TestRequest {
   method?: string;
   /** Headers that add to a valid API key and the content type of a body, or replace them. Undefined removes a header. */
   headers?: Record<string, string | string[] | undefined>;
-  /** The body as it is sent. A test sets either this or `json`. */
+  /** The body as it is sent. A test does not set both this and `json`. */
   body?: RequestSpec['body'];
   json?: unknown;
 }

@@ -36,7 +36,7 @@ export interface BodyEncoding {
 const MAX_INFLATION = 1_032;
 
 /**
- * Checks the headers of a body before any byte of it is read.
+ * Checks the headers of a body before the service reads any byte of it.
  *
  * @throws ValidationError with the path `body`, PayloadTooLargeError
  */

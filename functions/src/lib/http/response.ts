@@ -33,8 +33,8 @@ type ClientContext = Pick<WorkContext, 'signal' | 'counters'>;
 
 /**
  * Sends a response, compressed if it is large enough and the client prefers gzip. A text is buffered and sent with its
- * Content-Length. So is a stream of at most {@link MAX_BUFFERED_RESPONSE_BYTES} that the memory share can hold. Of any other
- * stream, the buffer is sent, and what remains follows in chunks.
+ * Content-Length. So is a stream that takes at most {@link MAX_BUFFERED_RESPONSE_BYTES} as it is sent, and fits into the
+ * memory share. Of any other stream, the buffer is sent, and what remains follows in chunks.
  *
  * While the response is buffered, an error of the body can still become an error response. After
  * that, only {@link ServerResponse.destroy} tells the client that the response is incomplete. The
@@ -142,9 +142,9 @@ async function writeAtClientsPace(response: ServerResponse, chunk: Buffer, conte
 }
 
 /**
- * Calls `start`, and waits until it calls `done`.
+ * Calls `start`, and waits until `done` is called.
  *
- * @throws ClientGoneError for an error of `done`, or if the client leaves
+ * @throws ClientGoneError if `done` gets an error, or if the client leaves
  * @throws ApiError request_timeout
  */
 async function waitForClient(
