@@ -28,7 +28,7 @@ export function formatKeys(keys: readonly KeySummary[], limit: number, isDefault
   const shown = keys.slice(0, limit).map((key) => {
     // `list` does not read the payload, so it cannot tell whether the attempt can be resumed, or only released.
     const next =
-      key.next && (needsOperator(key) ? '`show` says whether to resume or release it' : NEXT_STEPS[key.next]);
+      key.next && (needsOperator(key) ? '`show` says whether to resume or release this key' : NEXT_STEPS[key.next]);
     return formatFields(key, now, { ...getCommonFields(key), next });
   });
   return `${title}, oldest first.\n\n${causes}${shown.join('\n')}`;

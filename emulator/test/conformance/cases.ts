@@ -303,7 +303,7 @@ const scripts: Readonly<Record<string, readonly Call[]>> = {
     commit(...['a/1/s/1', 'a/2/u/1'].map((path) => remove(path))),
     ...[DOCUMENTS, `${DOCUMENTS}/a/1`, `${DOCUMENTS}/a/2`].map((parent) => call('ListCollectionIds', { parent })),
   ],
-  'a document that is added between others': [
+  'documents that are added between others and at the ends': [
     commit(...['a/1', 'a/3', 'a/5'].map((path) => update(path))),
     query(),
     commit(remove('a/5'), ...['a/2', 'a/4', 'a/0', 'a/6'].map((path) => update(path))),

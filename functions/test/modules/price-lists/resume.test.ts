@@ -87,7 +87,7 @@ describe('a resume', () => {
     await check('a');
   });
 
-  test('that cannot take over the key throws the error, and changes nothing', async () => {
+  test("that cannot take over the key throws Firestore's error, and changes nothing", async () => {
     const record = await fail('a');
     failCommits(database, isKeyEvent, { times: 1 });
     expect(await runResume(record)).toMatchObject({ code: 7 });
