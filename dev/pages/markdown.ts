@@ -15,7 +15,7 @@ rules['heading_open'] = (tokens, i, options, env, renderer) => {
   tokens[i]?.attrSet('id', before === 0 ? anchor : `${anchor}-${before}`);
   return renderer.renderToken(tokens, i, options);
 };
-// Tables and code can be wider than the screen. They take the focus, so that the keyboard can scroll them.
+// Tables and code take the focus, so that the keyboard can scroll them if they are wider than the screen.
 rules['table_open'] = () => '<div class="scroll" tabindex="0"><table>';
 rules['table_close'] = () => '</table></div>';
 rules['fence'] = (tokens, i) => {

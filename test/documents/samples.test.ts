@@ -55,7 +55,7 @@ const createRun =
     }
   };
 
-/** Calls the client, and gives each outcome the exit code that the programs have. */
+/** Calls the client, and gives each outcome the exit code that the programs have for it. */
 const runClient: Run = async ({ baseUrl, file = PAYLOAD, options = [], retrySeconds = 60, requestSeconds = 60 }) => {
   const body = JSON.parse(readFileSync(file, 'utf8')) as RequestBody<'addPriceLists'>;
   const lines: string[] = [];

@@ -24,7 +24,7 @@ const getDocuments = (documents: Documents, collection: string) =>
 
 /** @param submitted all submissions that were sent @throws Error that says what does not hold */
 export async function checkInvariants(db: Firestore, submitted: readonly PriceListSubmission[]): Promise<void> {
-  assert.deepEqual(await findViolations(db), [], 'the audit finds no violation');
+  assert.deepEqual(await findViolations(db), [], 'apart from leases and due times, the audit finds no violation');
   const submissions = new Map(submitted.map((submission) => [computeFingerprint(submission), submission]));
   const documents: Documents = new Map();
   for (const document of await readAllDocuments(db)) {
@@ -55,7 +55,7 @@ function checkDueAt({ status, failure_cause, failed_tries, updated_at, lease_exp
   if (status === 'processing') assert.equal(dueAt, lease_expires_at, 'a key in progress is due when its lease ends');
   else if (status !== 'requires_review') assert.equal(dueAt, undefined, `a ${status} key is never due`);
   else if (failure_cause !== 'error' && minutes !== undefined)
-    assert.equal(dueAt, updated_at + minutes * 60_000, 'a key is due at a fixed time after a transient failure');
+    assert.equal(dueAt, updated_at + minutes * 60_000, 'after a transient failure, a key is due when its wait ends');
   else assert([undefined, updated_at].includes(dueAt), 'a key for an operator is due until it is reported');
 }
 

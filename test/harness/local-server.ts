@@ -47,7 +47,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** Ends the processes that are still running, and removes the folders. Call it in `afterAll`. */
+/** Ends the processes that are still running, and removes the folders. Call this function in `afterAll`. */
 export async function cleanUp(): Promise<void> {
   for (const child of running) {
     const closed = once(child, 'close');

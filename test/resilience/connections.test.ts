@@ -109,7 +109,7 @@ const hold = <K extends 'Commit' | 'RunQuery'>(rpc: K, match: (call: Call<K>) =>
 
 const holdQuery = (collection: string) => hold('RunQuery', ({ request }) => request.query.collectionId === collection);
 
-test('a connection that goes silent is replaced before the retries end, under commits and queries', async () => {
+test('a connection that goes silent is replaced before the retries end, for commits and for queries', async () => {
   await create('crashed');
   const crashed = service.db.doc(`price_list_idempotency/${keyDocumentId('crashed')}`);
   await updateKey(crashed, { ...CRASHED, response: null });

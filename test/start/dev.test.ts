@@ -53,7 +53,7 @@ describe('npm run dev', () => {
     await waitFor(() => readyTimes(local) > starts);
   };
 
-  /** Calls get teams until it responds. If tsx has noticed two of the saves above, the functions restart once more. */
+  /** Calls get teams until it responds, because the functions restart once more if tsx has noticed two of the saves above. */
   const callTeams = async (init: RequestInit = {}) => {
     for (;;) {
       try {

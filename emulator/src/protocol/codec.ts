@@ -32,7 +32,7 @@ interface Codec {
   encode(value: unknown, writer?: protobuf.Writer, depth?: number): protobuf.Writer;
 }
 
-/** Makes a message type decode to a plain value and encode from one. Another call of `setup()` would undo this. */
+/** Makes a message type decode to what `fromMessage` returns, and encode from that. Another call of `setup()` would undo this. */
 function mapType<T>(name: string, fromMessage: (message: Message) => T, toMessage: (value: T) => object): Codec {
   const type = root.lookupType(name).setup();
   const codec = type as unknown as Codec;

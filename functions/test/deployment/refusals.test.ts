@@ -30,7 +30,7 @@ async function upload(port: number): Promise<string> {
   return head.toString().split('\r\n')[0] ?? '';
 }
 
-test('an upload with a pause of 1 s gets its 401, even while the instance is stopping', async () => {
+test('an upload with a wrong API key and a pause of 1 s gets its 401, even while the instance is stopping', async () => {
   const started = await deployed.start('addPriceLists');
   const uploaded = upload(started.port);
   await waitFor(() => getLogged(started, 'request').length === 1);

@@ -36,7 +36,7 @@ const errorReport = (firstLine: string) => ({
 
 describe('the line of a request', () => {
   test.each(operationNames)(
-    'to %s has the operation, its times, its count, the name of its API key, and the number of calls that reached Firestore',
+    'to %s has the operation, the times, the count, the name of the API key, and the number of calls that reached Firestore',
     async (name) => {
       const { emptyStatus } = operations[name];
       const calls = service.recordCalls();
