@@ -58,7 +58,7 @@ async function goOnAfterBackup(): Promise<{ backup: Backup; later: Map<string, s
   await send('claimed again');
   expect(await sweep()).toEqual({ failed: 'left' });
   await fail('unavailable', { failure_cause: 'unavailable' });
-  for (const key of ['crashed', 'reused']) await crash(key);
+  for (const key of ['crashed', 'reused', 'given up']) await crash(key);
   clock.advance(LEASE_DURATION_MS);
   await crash('in progress');
   const backup = await readAllDocuments(client);
@@ -66,7 +66,7 @@ async function goOnAfterBackup(): Promise<{ backup: Backup; later: Map<string, s
   clock.advance(3_600_000);
   await order().set({ status: 'after' });
   await act('resume', 'failed');
-  await act('release', 'reused');
+  for (const key of ['reused', 'given up']) await act('release', key);
   expect(await sweep()).toEqual({ unavailable: 'resumed', crashed: 'resumed', 'in progress': 'resumed' });
   const later = new Map<string, string>();
   for (const key of ['released', 'reused', 'accepted']) later.set(key, (await send(key)).id);
@@ -76,11 +76,16 @@ async function goOnAfterBackup(): Promise<{ backup: Backup; later: Map<string, s
   return { backup, later };
 }
 
-const IN_PROGRESS = { crashed: 'processing', reused: 'processing', 'in progress': 'processing' };
+const IN_PROGRESS = {
+  crashed: 'processing',
+  reused: 'processing',
+  'given up': 'processing',
+  'in progress': 'processing',
+};
 /** The unresolved keys of the backup, which `list` shows after a restore. */
 const RETURNED = { ...IN_PROGRESS, failed: 'requires_review', unavailable: 'requires_review' };
 /** What the audit reports of keys that have waited for the sweep since the backup. */
-const OVERDUE = ['lease crashed', 'lease in progress', 'lease reused', 'sweep_due_at unavailable'];
+const OVERDUE = ['lease crashed', 'lease given up', 'lease in progress', 'lease reused', 'sweep_due_at unavailable'];
 const RESUMED = { unavailable: 'resumed', crashed: 'resumed', 'in progress': 'resumed' };
 /** The violations for the request record and both lists of the later attempts on `released` and `reused`. */
 const LATER = Array.from({ length: 6 }, () => 'reference null');
@@ -96,7 +101,7 @@ test('an import restores the keys of the backup, and keeps a key that was first 
   expect([await audit(), await list(), await readOrder()]).toEqual([[...OVERDUE, ...LATER].sort(), RETURNED, 'after']);
 
   await act('resume', 'failed');
-  await act('release', 'reused');
+  for (const key of ['reused', 'given up']) await act('release', key);
   expect(await sweep()).toEqual(RESUMED);
   expect([await audit(), await list()]).toEqual([LATER, {}]);
   expect(await send('accepted')).toEqual({ id: later.get('accepted'), replayed: true });
@@ -113,7 +118,7 @@ test('a restored database has only the backup, and a request for a key that is m
   await importDocuments(backup);
   expect([await audit(), await list(), await readOrder()]).toEqual([OVERDUE, RETURNED, 'before']);
 
-  expect(await sweep()).toEqual({ ...RESUMED, reused: 'resumed' });
+  expect(await sweep()).toEqual({ ...RESUMED, reused: 'resumed', 'given up': 'resumed' });
   expect([await audit(), await list()]).toEqual([[], { failed: 'requires_review' }]);
   for (const key of ['accepted', 'released']) {
     const { id, replayed } = await send(key);

@@ -63,7 +63,7 @@ const FAILURES: Failure[] = [
 
 describe.each(Object.entries(CALLS))('a %s', (_, { rpc, timeout, call }) => {
   test('without a response fails at its timeout', async () => {
-    // Opens the connection, which on a busy machine can take longer than a short timeout.
+    // The first call loads parts of the SDK, which on a busy machine can take longer than a short timeout.
     await call(open());
     Object.assign(CALL_TIMEOUTS_MS, SHORT_MS);
     // Only a new client has the short deadlines.
