@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Collects what a partner needs into a folder, as a small site: start page, guides, API description, samples and the packed client.
+# Collects into a folder what a partner needs, as a small site: start page, guides, API description, samples and the packed client.
 #
 #     deploy/collect-for-partner.sh FOLDER
 #

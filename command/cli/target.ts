@@ -12,7 +12,7 @@ export interface Target {
   address: string | undefined;
 }
 
-/** The options that name the target of a command. The commands that this command prints repeat these options. */
+/** The options that name the target of a command, which repeats them in the commands that it prints. */
 export interface TargetOptions {
   project?: string;
   database?: string;

@@ -10,7 +10,7 @@ export interface Fact {
 
 type Result = Problem | Fact | undefined;
 
-/** Something that a deployment needs or should have. `findProblem` returns a fact or undefined if there is no problem. */
+/** Something that a deployment needs or should have. If there is no problem, `findProblem` returns a fact or undefined. */
 export type Requirement = [subject: string, findProblem: () => Promise<Result> | Result];
 
 /** Reads all pages of a list. @returns its elements, none if the resource does not exist */

@@ -557,7 +557,7 @@ describe('a record that belongs to no attempt', () => {
     ]);
   });
 
-  test('is reported below a document that does not exist, and ignored in a collection of another application', async () => {
+  test('is reported if its parent document does not exist, and ignored in a collection of another application', async () => {
     await create('a');
     for (const id of ['0', 'left', 'z']) await set(`price_lists/${id}/products/p`, { price_list_price: 1 });
     await set('expected_forward_costs/left/products/p', {});

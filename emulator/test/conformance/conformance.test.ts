@@ -8,7 +8,7 @@ import { runSequence, type Answer } from './sequence';
 
 /**
  * The recorded answers of Google's emulator, by the titles of cases and deviations. After you add or change one, start the
- * emulator and run `npm run firestore`.
+ * emulator and run `npm run firestore -- --emulator VERSION`.
  */
 const [, ...lines] = readFileSync(`${__dirname}/recording.jsonl`, 'utf8').trimEnd().split('\n');
 const recorded = new Map(lines.map((line) => JSON.parse(line) as [string, Answer[]]));
