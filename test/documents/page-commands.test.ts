@@ -8,7 +8,7 @@ import { cleanUp, temporaryFolder } from '../harness/local-server';
 
 /**
  * Runs, in bash, the commands that add an API key, with a stand-in for gcloud, and one for openssl if it must misbehave. Checks
- * the form of commands in the pages.
+ * the form of commands that pages, alerts and messages show.
  */
 
 let folder: string;
@@ -41,7 +41,7 @@ describe('the commands that add an API key', () => {
   const STORED = `acme:${'0'.repeat(64)}`;
   const gcloud = `echo '# Acme GmbH'; echo '${STORED}'`;
 
-  test('write the lines of the secret, and a line with the digest of the new API key', () => {
+  test('write to keys.txt the lines of the secret, and a line with the digest of the new API key', () => {
     expect(runCommands(code, { gcloud }).status).toBe(0);
     const key = readFile('key')?.trim() ?? '';
     expect(key).toMatch(/^[\da-f]{64}$/);

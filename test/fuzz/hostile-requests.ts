@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { operations } from '../../dev/run/operations';
 import { DEPLOYED_KEY } from '../harness/deployed-package';
 
-/** Three different operations: a list that browsers can call, a read that takes a body, and the creation. */
+/** Three different operations: a read that browsers can call, a read that takes a body, and the creation. */
 export const FUZZED_OPERATIONS = ['getWarehouses', 'getOrdersByTeam', 'addPriceLists'] as const;
 
 const MAX_BODY_BYTES = 32 * 1024 * 1024;

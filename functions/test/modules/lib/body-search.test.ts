@@ -32,7 +32,7 @@ const DRAWS = Array.from({ length: 30 }, (_, i) => i + 1);
 
 /**
  * Tests bodies that a grammar draws (dev/run/bodies.ts). Another parser with the schemas judges how the service reads
- * them, and the heap of a process judges how much memory they hold.
+ * them, and the heap of a process shows how much memory they hold.
  */
 
 const drawText = (seed: number, bytes: number) => drawBody(createRandom(spreadSeed(seed)), bytes).text.toString();
