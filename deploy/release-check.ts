@@ -93,7 +93,7 @@ const diffSchema = z.object({
   ),
 });
 
-/** Compares the description with an earlier one. @throws Error if the comparison fails, or with the breaks that are not accepted */
+/** Compares the description with an earlier one. @throws Error if the comparison fails, or if it finds a break that is not accepted */
 async function compareDescriptions(earlier: string, accepted: Breaks, folder: string): Promise<void> {
   const before = join(folder, 'before.json');
   const report = join(folder, 'diff.json');

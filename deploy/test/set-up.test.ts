@@ -11,7 +11,7 @@ import { readDeployManifest } from '../check/manifest';
 
 const PROJECT = 'my-project';
 
-/** Fails the call whose number is in REFUSE. A command that creates what exists already fails too, as most of Google's commands do. */
+/** Fails the call whose number is in REFUSE. A command that creates what already exists fails too, as most of Google's commands do. */
 const STUB = `#!/bin/bash
 cd "$STATE"
 call="\${0##*/} $*"

@@ -132,7 +132,7 @@ describe('the backend in a container, for a user who may read one team', () => {
     ['a body that is too large', { path: '/api/orders', body: query('a'.repeat(100_000)) }, 400],
     ['the teams', { path: '/api/teams' }, 200],
     ['the markets', { path: '/api/markets' }, 403],
-  ])('responds as the rights of the user and the body require: %s', async (_, { path, ...others }, expected) => {
+  ])("responds as the user's rights and the body require: %s", async (_, { path, ...others }, expected) => {
     const bodies: string[] = [];
     answer = (request, response) =>
       void text(request).then((body) => {

@@ -26,8 +26,8 @@ export function recordCalls({ observe }: Pick<FirestoreFront, 'observe'>): Ended
 export const TEST_PROJECT = TEST_FIRESTORE ? `demo-price-lists-${process.pid}` : 'demo-price-lists';
 
 /**
- * Starts an embedded Firestore, or a proxy that injects faults in front of the Firestore that
- * TEST_FIRESTORE names. The project is empty.
+ * Starts an embedded Firestore, or a fault-injecting proxy in front of the Firestore that TEST_FIRESTORE names. The
+ * project is empty.
  */
 export async function startTestFirestore(project = TEST_PROJECT): Promise<FirestoreFront> {
   if (!TEST_FIRESTORE) return startFirestore({ indexes: readDeclaredIndexes() });

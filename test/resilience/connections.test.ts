@@ -19,9 +19,9 @@ import { createPriceListBody } from '../harness/submissions';
 import { waitUntilFired } from '../harness/wait-for';
 
 /**
- * A connection goes silent, or the server is unreachable for a while. The time limits of channels, calls and retries are
- * shorter than in production by the same factor, so the test of silence shows whether retries last longer than it takes to
- * replace the connection.
+ * A connection goes silent, or the server is unreachable for a while. In the test of silence, the time limits of channels,
+ * calls and retries are shorter than in production by the same factor, so the test shows whether retries last longer than
+ * it takes to replace the connection.
  */
 
 const SPEED = 10;

@@ -24,7 +24,7 @@ const MAX_CONNECTIONS = 100;
 
 const SESSION_OPTIONS = {
   settings: { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 100 },
-  // Node also counts responses that wait for their client. The default of 10 MB would refuse calls beside a large query.
+  // Node also counts responses that wait for their client, so its default of 10 MB would refuse calls beside a large query.
   maxSessionMemory: Number.MAX_SAFE_INTEGER,
 };
 
