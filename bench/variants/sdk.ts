@@ -3,7 +3,7 @@ import { initializeApp } from 'firebase-admin/app';
 import { getFirestore, type Query } from 'firebase-admin/firestore';
 
 /**
- * Ordinary functions with the SDK, inside the domain of the Functions Framework, without API key, validation, idempotency or logs.
+ * Ordinary functions with the SDK, inside the `node:domain` of the Functions Framework, without API key, validation, idempotency or logs.
  * Reads call `get()`.
  */
 

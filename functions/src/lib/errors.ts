@@ -96,7 +96,7 @@ export class PayloadTooLargeError extends ApiError {
 
 /** The reason that aborts work when the instance or the command has to stop. The work can be repeated. */
 export class StoppedError extends LoggableError {
-  /** @param reserveMs time reserved for failing the running attempts. A stop can reserve less than a timeout */
+  /** @param reserveMs time reserved for failing the running attempts. A stop can reserve less than a timeout does */
   constructor(
     message: string,
     readonly reserveMs = FAILURE_RESERVE_MS,

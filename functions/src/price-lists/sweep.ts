@@ -24,7 +24,7 @@ export interface SweepReporter {
   onUnreadable: (path: string) => Promise<void> | void;
 }
 
-/** Maximum number of concurrent resumes. Three of the largest lists take no more memory than memory.ts counts for three creations. */
+/** Maximum number of concurrent resumes. Three of the largest take no more memory than memory.ts counts for three creations. */
 export const CONCURRENCY = 3;
 
 /** Maximum number of keys that a pass reads in one call. */

@@ -29,7 +29,7 @@ test('a read reads the database that DATABASE_ID names', async () => {
   });
 });
 
-test('add price lists writes only to the database of DATABASE_ID, and the command finds the list by DATABASE_ID or --database', async () => {
+test('add price lists writes only to the database of DATABASE_ID, and the command finds the key by DATABASE_ID or --database', async () => {
   const body = createPriceListBody(3);
   expect((await service.call('addPriceLists', { json: body })).status).toBe(200);
   const collections = async (db: Firestore) => (await db.listCollections()).map(({ id }) => id).sort();

@@ -17,7 +17,7 @@ const service = useTestService(functions);
 const valid = (name: PostOperationName) => JSON.stringify(operations[name].body);
 
 test.each(postOperationNames)(
-  '%s accepts a body of the maximum size, and a larger body gets 413 with that size',
+  '%s accepts a body of the maximum size, and a larger body gets 413, which names the maximum',
   async (name) => {
     const bytes = MAX_BODY_BYTES[name];
     expect((await service.call(name, { body: valid(name).padEnd(bytes) })).status).toBe(operations[name].emptyStatus);
