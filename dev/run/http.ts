@@ -15,7 +15,7 @@ export interface RequestSpec {
 
 /**
  * Opens a request on a new connection. The head is sent when the caller writes the body or ends the request.
- * `response` resolves to the complete response, or rejects if the connection breaks first or the body cannot be decoded.
+ * `response` resolves to the complete response, or rejects if the connection breaks first or the response cannot be decoded.
  */
 export function openRequest(
   port: number,
