@@ -45,8 +45,8 @@ export type Completion = Pick<Extract<KeyOutcome, { kind: 'completed' }>, 'respo
 
 /**
  * Resumes an attempt for an operator, if it requires review or its lease has expired. Afterwards its lists are ready
- * and the response is stored. A resume can be stopped at any point and repeated. Of two that run at the same time, only
- * one can own the attempt.
+ * and the response is stored. A resume can be stopped at any point and repeated. Of two resumes that run at the same time,
+ * only one can own the attempt.
  *
  * @returns the stored response. `isOwn` is false if another process completed the key, so this resume did nothing or was overtaken
  * @throws ResolutionError; the error that ended the try, such as UnusablePayloadError; as `takeOver` does

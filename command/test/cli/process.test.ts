@@ -132,7 +132,7 @@ describe('an output that could not be written makes the exit code 1', () => {
     expect((await runCommand('sweep', '--json')).out).toBe('');
   });
 
-  test('if its last part does not fit', async () => {
+  test('if its last part does not fit into the file', async () => {
     await submitAndFail(service, createPriceListBody(100, { boq_list_id: 'a' }));
     const file = join(folder, 'cut.json');
     // One block is 512 or 1,024 bytes.

@@ -34,7 +34,7 @@ export const logLargeBody = (entry: { operation: string; request_id: string; key
 
 export function logRequest({ error, phases_ms, ...entry }: RequestLogEntry): void {
   const { operation, status } = entry;
-  // A pause is planned, and an instance without free memory refuses a request to protect itself. Neither 503 is a failure.
+  // A pause is planned, and an instance protects itself if it refuses a request for lack of memory. Neither 503 is a failure.
   const isFailure = status >= 500 && !(error?.code === 'writes_paused' || error?.code === 'too_many_price_lists');
   const severity = isFailure ? 'ERROR' : status >= 400 ? 'NOTICE' : 'INFO';
   const fields = {
