@@ -20,7 +20,7 @@ import { isOwner, NO_FAULTS, ProcessCrashed, Simulator, type FaultRates, type Pr
 
 /**
  * In a schedule, clients repeat requests, operators resume and release keys, sweeps run, and calls
- * fail. Then the faults end, except that a call of a sweep can hang, and every key must be completed. The
+ * fail. Then the faults end (only a call of a sweep can still hang), and every key must be completed. The
  * monitor checks every commit to key records and lists.
  */
 
