@@ -1,4 +1,4 @@
-/** A second signal within this time counts as the same Ctrl-C: the terminal also sends it to npm, and npm passes it on. */
+/** A second signal within this time counts as the same Ctrl-C, because the terminal also sends the signal to npm, which passes it on. */
 const SAME_REQUEST_MS = 500;
 
 /**

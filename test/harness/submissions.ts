@@ -32,7 +32,7 @@ export function createPriceListBody(count: number, info: Partial<PriceListBody['
       { price_list_price: i + 0.25, expected_forward_cost_price: i },
     ]),
   );
-  // Has every field, also an optional one, so that tests of the audit send all of them through a creation.
+  // Has every field, even if a later one is optional, so that tests of the audit send all of them through a creation.
   const all: Required<PriceListInfo> = {
     market_id: 'market-1',
     boq_list_id: 'boq-1',

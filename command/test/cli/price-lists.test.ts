@@ -89,7 +89,7 @@ test('list and resume name an expired lease as the cause, whatever failed before
   }
 });
 
-test('until a lease expires, list without --status does not show the key, and resume and release reject the key', async () => {
+test('until the lease of a key expires, list without --status does not show the key, and resume and release reject it', async () => {
   await failAttempt(KEY);
   await expireLease();
   expect((await run('list')).out).toMatch(/^1 key waits for the sweep, oldest first\.\n[^]* lease +expired at /);
