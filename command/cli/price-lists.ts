@@ -40,7 +40,7 @@ function openOutput(fd: number, stream: NodeJS.WriteStream): NodeJS.WritableStre
 const [stdout, stderr] = [openOutput(1, process.stdout), openOutput(2, process.stderr)];
 
 /**
- * Returns a signal that aborts at the first SIGINT, SIGTERM or SIGHUP. If a resume is in progress, the command then fails
+ * Returns an `AbortSignal` that aborts at the first SIGINT, SIGTERM or SIGHUP. If a resume is in progress, the command then fails
  * its attempt, so that the sweep can resume the attempt. The same signal again ends the process.
  */
 function abortOnSignals(): AbortSignal {

@@ -16,7 +16,7 @@ const deliver = async () => sweepPriceLists.run({ scheduleTime: new Date().toISO
 
 const getEvents = () => service.log.map(({ severity, event }) => [severity, event]);
 
-test('a sweep resumes every due key that needs no operator, logs each with the id of its request record, and then logs its end', async () => {
+test('a sweep resumes every due key that needs no operator, logs each with the id of its request record, and then logs that the sweep ended', async () => {
   const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
   for (const key of keys) await failAttempt(key, CRASHED);
   await failAttempt('left');
