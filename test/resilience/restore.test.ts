@@ -118,12 +118,14 @@ test('a restored database has only the backup, and a request for a key that is m
   await importDocuments(backup);
   expect([await audit(), await list(), await readOrder()]).toEqual([OVERDUE, RETURNED, 'before']);
 
-  expect(await sweep()).toEqual({ ...RESUMED, reused: 'resumed', 'given up': 'resumed' });
-  expect([await audit(), await list()]).toEqual([[], { failed: 'requires_review' }]);
-  for (const key of ['accepted', 'released']) {
+  await act('resume', 'failed');
+  for (const key of ['reused', 'given up']) await act('release', key);
+  expect(await sweep()).toEqual(RESUMED);
+  expect([await audit(), await list()]).toEqual([[], {}]);
+  for (const key of ['accepted', 'released', 'reused', 'given up']) {
     const { id, replayed } = await send(key);
     expect([id === later.get(key), replayed]).toEqual([false, false]);
   }
-  await expectReplayed('completed', 'unavailable', 'crashed', 'in progress', 'claimed again', 'reused');
+  await expectReplayed('completed', 'failed', 'unavailable', 'crashed', 'in progress', 'claimed again');
   expect(await audit()).toEqual([]);
 });
