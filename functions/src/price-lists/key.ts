@@ -79,7 +79,7 @@ export interface Decision {
 
 const LEASE_EXPIRED = 'lease expired before the attempt completed';
 
-/** Stored as the owner by a commit that finds an expired lease and does not resume the attempt. Equals no owner token. */
+/** Stored as the owner by a release, or a sweep that leaves the key, if it finds an expired lease. Equals no owner token. */
 const NO_OWNER = '';
 
 /** Applies an event to a stored record. Every event has an outcome in every state. */
