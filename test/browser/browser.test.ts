@@ -16,7 +16,7 @@ const problems: string[] = [];
 beforeAll(async () => {
   [service, browser] = await Promise.all([startLocalServer({}), launchChromium()]);
   page = await browser.newPage();
-  // No timeout, because a busy machine can need more than Puppeteer's 30 s. Jest ends a test that hangs.
+  // No timeout, because a busy machine can need more than Puppeteer's 30 s. Jest fails a test that hangs.
   page.setDefaultTimeout(0);
   await page.setViewport({ width: 1280, height: 1000 });
   page.on('request', (request) => requested.push(request.url()));

@@ -60,7 +60,7 @@ beforeAll(async () => {
     launchChromium(),
   ]);
   page = await browser.newPage();
-  // No timeout, because a busy machine can need more than Puppeteer's 30 s. Jest ends a test that hangs.
+  // No timeout, because a busy machine can need more than Puppeteer's 30 s. Jest fails a test that hangs.
   page.setDefaultTimeout(0);
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => {

@@ -172,7 +172,7 @@ const COMPUTED = [
   `more than ${burnRate('6h')} times that rate over six hours`,
   `no activity for ${readAlert('sweep-stopped', /\[(\d+)m\]/)} minutes`,
   `paused for ${readAlert('sweep-stopped', /1d\]\)\) > (\d+)/) / 60} hours`,
-  `not run for ${readAlert('audit', /\[(\d+)h\]/)} hours`,
+  `not completed for ${readAlert('audit', /\[(\d+)h\]/)} hours`,
   // Other files
   `1 to ${read('functions/src/lib/api-keys.ts', /\{1,(\d+)\}/)} characters`,
   `up to ${read('docs/deployment.md', /--limit=(\d+)/)} requests of the last day`,

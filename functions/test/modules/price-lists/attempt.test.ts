@@ -260,7 +260,7 @@ describe('a creation that cannot continue', () => {
     },
   );
 
-  test('because of one list fails its attempt only when the current batch of the other list has ended', async () => {
+  test('after an error in one list fails its attempt only when the current batch of the other list has ended', async () => {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const held = atCommit(database, isEntriesOf('expected_forward_costs'), () => promise);
     const failed = failCommits(database, isEntriesOf('price_lists'));

@@ -174,7 +174,7 @@ test('a query cancels its call when the consumer stops', async () => {
   stop();
 }, 30_000);
 
-test('a query that continues returns the documents as they were at its first call, despite writes in between', async () => {
+test('a query that continues after an error returns the documents as they were at its first call, despite writes in between', async () => {
   const write = async (): Promise<void> => {
     const orders = database.client.collection('orders');
     const batch = database.client.batch().delete(orders.doc('order-0005')).delete(orders.doc('order-0900'));
