@@ -76,6 +76,12 @@ test('a block of several commands begins with `set -e` or joins them, so that no
   expect(split.map(({ document, line }) => `${document}:${line}`)).toEqual([]);
 });
 
+// At its prompt, zsh takes a comment for arguments.
+test('no block of shell commands has a comment', () => {
+  const commented = blocks.filter(({ language, code }) => ['bash', 'sh'].includes(language) && /(^|\s)# /m.test(code));
+  expect(commented.map(({ document, line }) => `${document}:${line}`)).toEqual([]);
+});
+
 // Without --no, npx outside a clone would run a package of the same name from the registry. Without --, npm would treat options as its own.
 test('each npx price-lists of the pages, the alerts and the command has --no and --', () => {
   const texts = [...documents, 'emulator/README.md', ...globSync('deploy/monitoring/**/*.json')];
