@@ -117,9 +117,12 @@ const MAX_MATCHES = 20;
 /** Finds the request records whose id of this type is `id`; none for a `boq_list_id` or a hash, which have no index. */
 export async function findRequests(db: Database, id: string, idType: IdType): Promise<DocumentSnapshot[]> {
   if (idType === 'boq_list_id' || idType === 'hash') return [];
-  // A request id can be what no document id can be, such as `__x__`.
-  if (idType === 'request_id' ? Buffer.byteLength(id) > MAX_DOCUMENT_ID_BYTES : !isDocumentId(id)) return [];
-  if (idType === 'document_id') return (await getAll(db, [requestDocument(db, id)])).filter(({ exists }) => exists);
+  if (idType === 'document_id') {
+    const documents = isDocumentId(id) ? [requestDocument(db, id)] : [];
+    return (await getAll(db, documents)).filter(({ exists }) => exists);
+  }
+  // A value, so it need not be a valid document id: a client can choose the request id `__x__`.
+  if (Buffer.byteLength(id) > MAX_DOCUMENT_ID_BYTES) return [];
   const requests = db.firestore.collection(collections.priceListRequests);
   return (await db.get(requests.where(idType, '==', id).limit(MAX_MATCHES))).docs;
 }

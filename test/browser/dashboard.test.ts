@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import type { Browser, HTTPRequest, Page } from 'puppeteer-core';
 import { sendRequest } from '../../dev/run/http';
 import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../harness/local-server';
+import { waitFor } from '../harness/wait-for';
 import { runProgramSync, startProgram } from '../../dev/run/programs';
 import { launchChromium } from './chromium';
 import { expectAccessible, readTexts, setColorScheme } from './inspection';
@@ -165,16 +166,8 @@ const createOrders = (count: number, customer_name: string, market_id = 'm') => 
 const hold: RequestListener = (request, response) =>
   void text(request).then((body) => waiting.set((JSON.parse(body) as { team_id: string }).team_id, response));
 
-async function waitFor<T>(find: () => T | undefined): Promise<T> {
-  for (;;) {
-    const found = find();
-    if (found !== undefined) return found;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
 /** Waits until the client has aborted a request, which closes its response. */
-const waitUntilClosed = (response: ServerResponse) => waitFor(() => response.closed || undefined);
+const waitUntilClosed = (response: ServerResponse) => waitFor(() => response.closed);
 
 const waitForText = (selector: string, pattern: RegExp) =>
   page.waitForFunction(`${String(pattern)}.test(document.querySelector('${selector}').textContent)`);

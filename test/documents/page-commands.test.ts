@@ -66,9 +66,11 @@ describe('the commands that add an API key', () => {
   });
 });
 
+const shellBlocks = blocks.filter(({ language }) => ['bash', 'sh'].includes(language));
+
 test('a block of several commands begins with `set -e` or joins them, so that none runs after a failed one', () => {
-  const split = blocks.filter(({ language, code }) => {
-    if (!['bash', 'sh'].includes(language) || /^(\(\s*)?set -e$/m.test(code)) return false;
+  const split = shellBlocks.filter(({ code }) => {
+    if (/^(\(\s*)?set -e$/m.test(code)) return false;
     const joined = code.replaceAll(/\\\n/g, ' ').replaceAll(/(&&|\|\|?|\{|\bdo|\bthen)\s*\n/g, '$1 ');
     const commands = joined.split('\n').filter((line) => !/^\s*(#.*|(export )?(\w+=\S+( |$))+)?$/.test(line));
     return commands.length > 1;
@@ -78,7 +80,7 @@ test('a block of several commands begins with `set -e` or joins them, so that no
 
 // At its prompt, zsh takes a comment for arguments.
 test('no block of shell commands has a comment', () => {
-  const commented = blocks.filter(({ language, code }) => ['bash', 'sh'].includes(language) && /(^|\s)# /m.test(code));
+  const commented = shellBlocks.filter(({ code }) => /(^|\s)# /m.test(code));
   expect(commented.map(({ document, line }) => `${document}:${line}`)).toEqual([]);
 });
 

@@ -1,10 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { InjectedFault } from '../../emulator/src';
 
-/** Waits until the condition holds. Fails after 60 s, which is enough for a busy machine. */
-export async function waitFor(condition: () => boolean): Promise<void> {
-  for (let waited = 0; !condition() && waited < 60_000; waited += 20) await delay(20);
-  expect(condition()).toBe(true);
+/**
+ * Waits until `find` returns something other than false and undefined, and returns that. Fails after 60 s, which is enough for a busy
+ * machine.
+ */
+export async function waitFor<T>(find: () => T | false | undefined | Promise<T | false | undefined>): Promise<T> {
+  for (let waited = 0; waited < 60_000; waited += 20) {
+    const found = await find();
+    if (found !== false && found !== undefined) return found;
+    await delay(20);
+  }
+  throw new Error(`60 s are over: ${String(find)}`);
 }
 
 /** Waits until a fault applies. Fails if the work that should meet it ends first, or after 60 s. */

@@ -11,6 +11,7 @@ import {
   temporaryFolder,
   type LocalServer,
 } from '../harness/local-server';
+import { waitFor } from '../harness/wait-for';
 
 /** Tests that `npm run dev` restarts the functions when a source file is saved, and keeps the stored data. */
 
@@ -22,10 +23,6 @@ const headers = { 'x-api-key': 'local-dev-key' };
 
 /** Returns a number that grows by one each time the functions become ready. */
 const readyTimes = ({ output }: LocalServer) => output.stdout.split('\nReady at').length;
-
-async function waitFor(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
-}
 
 /** Returns the address of an operation at the port of the newest start. */
 const address = ({ output }: LocalServer, operation: string) => {
@@ -54,15 +51,8 @@ describe('npm run dev', () => {
   };
 
   /** Calls get teams until it responds, because the functions restart once more if tsx has noticed two of the saves above. */
-  const callTeams = async (init: RequestInit = {}) => {
-    for (;;) {
-      try {
-        return await call(address(local, 'getTeams'), init);
-      } catch {
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      }
-    }
-  };
+  const callTeams = (init?: RequestInit) =>
+    waitFor(() => call(address(local, 'getTeams'), init).catch(() => undefined));
 
   test('a saved file takes effect, and the data stays', async () => {
     const db = createFirestoreClient(local.firestoreAddress);
