@@ -97,11 +97,11 @@ export default defineConfig(
     rules: {
       'no-restricted-syntax': [
         'error',
-        {
-          selector:
-            "CallExpression[callee.property.name='toMatchObject'] > .arguments ObjectExpression[properties.length=0]",
-          message: 'In toMatchObject, `{}` matches every object. Compare the object with toEqual.',
-        },
+        // An empty object as the argument, or within it.
+        ...['> ObjectExpression.arguments', '> .arguments ObjectExpression'].map((empty) => ({
+          selector: `CallExpression[callee.property.name=/^(toMatchObject|objectContaining)$/] ${empty}[properties.length=0]`,
+          message: 'Here, `{}` matches every object. Compare the object with toEqual.',
+        })),
       ],
     },
   },

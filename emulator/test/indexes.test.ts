@@ -135,10 +135,14 @@ test('each indexed field adds two index entries to a document, each distinct arr
 
 it.each([
   [[]],
+  ['text'],
   [{ indexes: {} }],
   [{ indexes: [{ collectionGroup: 'a' }] }],
   [{ indexes: [{ collectionGroup: 'a', fields: [{}] }] }],
   [{ indexes: [null] }],
+  [{ indexes: [{ collectionGroup: 'a', fields: 'text' }] }],
+  [{ indexes: [{ collectionGroup: 'a', fields: [{ fieldPath: '*' }] }] }],
+  [{ fieldOverrides: [{ collectionGroup: 'a', fieldPath: 'x', indexes: [{ order: 'UP' }] }] }],
   [{ indexes: [{ collectionGroup: 'a', fields: [{ fieldPath: '`' }] }] }],
   [{ fieldOverrides: [{}] }],
   [{ fieldOverrides: [{ collectionGroup: 'a', fieldPath: 'x' }] }],

@@ -199,18 +199,25 @@ export const getTerms = (filter: Filter): readonly Term[] =>
 /** Returns whether a term limits its field to given values. Such a term adds no implicit term to the order. */
 export const isEquality = (term: Term): boolean => term.kind === 'isNull' || term.op === '==' || term.op === 'in';
 
-/** Returns whether the definitions have all that {@link Indexes} reads. */
+const MODES: ReadonlySet<string | undefined> = new Set(['ASCENDING', 'DESCENDING', 'CONTAINS'] satisfies IndexMode[]);
+
+/** Returns whether the definitions have all that {@link Indexes} reads. A member of another type makes a line below throw. */
 function isComplete(definitions: IndexDefinitions): boolean {
-  const { indexes = [], fieldOverrides = [] } = definitions;
-  if (Array.isArray(definitions) || ![indexes, fieldOverrides].every(Array.isArray)) return false;
   try {
-    const ofIndexes = indexes.flatMap(({ fields }) => fields);
-    for (const { fieldPath } of [...ofIndexes, ...fieldOverrides]) if (fieldPath !== '*') parseFieldPath(fieldPath);
+    const { indexes = [], fieldOverrides = [] } = definitions;
+    const paths = [
+      ...indexes.flatMap(({ fields }) => fields.map(({ fieldPath }) => fieldPath)),
+      ...fieldOverrides.map(({ fieldPath }) => fieldPath).filter((fieldPath) => fieldPath !== '*'),
+    ];
     const modes = fieldOverrides.flatMap((override) =>
       override.indexes.map(({ order, arrayConfig }) => order ?? arrayConfig),
     );
+    for (const path of paths) parseFieldPath(path);
     return (
-      !modes.includes(undefined) && [...indexes, ...fieldOverrides].every(({ collectionGroup }) => collectionGroup)
+      !Array.isArray(definitions) &&
+      typeof definitions === 'object' &&
+      modes.every((mode) => MODES.has(mode)) &&
+      [...indexes, ...fieldOverrides].every(({ collectionGroup }) => collectionGroup)
     );
   } catch {
     return false;
